@@ -9,7 +9,9 @@ MAKEFLAGS += --no-print-directory --no-builtin-rules
 # One setting for everything that is built or analysed, so that all of it shares one build cache:
 # static binaries, no C compiler, no revision stamped in. Only tests under the race detector differ.
 export CGO_ENABLED := 0
+ifeq (,$(findstring -buildvcs=,$(GOFLAGS)))
 export GOFLAGS += -buildvcs=false
+endif
 
 .PHONY: help
 help: ## This list.

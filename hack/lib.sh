@@ -5,10 +5,14 @@ set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
 
-# The modules, shipped one first. A module joins by having a go.mod.
-modules=()
-for candidate in . sandbox test; do
-  [[ -f $candidate/go.mod ]] && modules+=("$candidate")
+# As in the Makefile, for whoever runs a script by hand.
+export CGO_ENABLED=${CGO_ENABLED:-0}
+[[ ${GOFLAGS:-} == *-buildvcs=* ]] || export GOFLAGS="${GOFLAGS:-} -buildvcs=false"
+
+# The modules, shipped one first. A module joins by having a go.mod and something in it.
+modules=(.)
+for candidate in sandbox test; do
+  [[ -f $candidate/go.mod && -n $(find "$candidate" -name '*.go' -print -quit) ]] && modules+=("$candidate")
 done
 
 # name_of MODULE: what a person calls it.
@@ -45,3 +49,15 @@ slowly() {
 with_tests() {
   (cd "$1" && go list -f '{{if or .TestGoFiles .XTestGoFiles}}{{.ImportPath}}{{end}}' ./...)
 }
+
+# files PATTERN...: the files of the tree that match, also those not committed yet.
+files() {
+  git ls-files --cached --others --exclude-standard -- "$@" | while IFS= read -r file; do
+    [[ -f $file ]] && printf '%s\n' "$file"
+  done
+  return 0
+}
+
+# A folder for what a script needs in between; gone when the script ends.
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
