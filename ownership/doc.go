@@ -1,0 +1,3 @@
+// Package ownership is the rules of the Kubernetes garbage collector as a
+// library. See its packages graph, rules, explain and ownershiptest.
+package ownership

@@ -1,0 +1,209 @@
+package rules
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"labhub.io/teamspace/ownership/graph"
+)
+
+// Verb is what an Effect does to its object.
+type Verb uint8
+
+// The verbs of effects.
+const (
+	// Removed: the object is gone.
+	Removed Verb = iota
+	// Terminating: deletionTimestamp is set, finalizers hold the object.
+	Terminating
+	// Released: the collector took its own finalizer off.
+	Released
+	// Pruned: a reference was dropped since its owner is no owner (R08).
+	Pruned
+	// Orphaned: a reference was dropped since the owner goes without its
+	// dependents (F9).
+	Orphaned
+	// Unblocked: a reference does not block any more, to break a cycle (R09).
+	Unblocked
+)
+
+// String names the verb.
+func (v Verb) String() string {
+	return [...]string{"removed", "terminating", "released", "pruned", "orphaned", "unblocked"}[v]
+}
+
+// Effect is one change of one object.
+type Effect struct {
+	Object graph.ID
+	Verb   Verb
+	// Rule is the row behind the change.
+	Rule Rule
+	// Reference is the number of the reference that Pruned, Orphaned and
+	// Unblocked change, otherwise -1.
+	Reference int
+}
+
+func (w *world) note(id graph.ID, verb Verb, rule Rule, reference int) {
+	w.effects = append(w.effects, Effect{Object: id, Verb: verb, Rule: rule, Reference: reference})
+}
+
+// delete is a DELETE request as the API server carries it out, and what the
+// collector queues when it sees the result.
+func (w *world) delete(id graph.ID, policy metav1.DeletionPropagation, rule Rule) {
+	was := w.flags[id]
+	if was&isGone != 0 {
+		return
+	}
+	now := w.afterDelete(id, policy)
+	w.flags[id] = now &^ isGone
+	if now&isGone != 0 {
+		w.remove(id, rule)
+		return
+	}
+	if was&isDeleting == 0 || was&(isForeground|isOrphan) != now&(isForeground|isOrphan) {
+		w.note(id, Terminating, rule, -1)
+	}
+	if now&isNamespace != 0 {
+		w.enqueue(id, isEmptying)
+	}
+	switch {
+	case now&isUnmonitored != 0:
+	case now&isOrphan != 0 && was&(isDeleting|isOrphan) != isDeleting|isOrphan:
+		w.enqueue(id, isOrphaning)
+	case now&isForeground != 0 && was&isWaiting != isWaiting:
+		w.flags[id] |= isMarked
+		w.queueDependents(id)
+		w.enqueue(id, isFinishing)
+	}
+}
+
+// afterDelete returns the flags of an object after a DELETE. A Namespace never
+// goes at once: its contents come first.
+func (w *world) afterDelete(id graph.ID, policy metav1.DeletionPropagation) flags {
+	f := w.flags[id]
+	_, _, m := w.g.Kind(id)
+	var present []string
+	if policy == "" {
+		present = presentFinalizers(f, w.g.Finalizers(id))
+	}
+	want := f&^(isForeground|isOrphan) | isDeleting
+	switch EffectivePolicy(policy, m.Type, present) {
+	case metav1.DeletePropagationForeground:
+		want |= isForeground
+	case metav1.DeletePropagationOrphan:
+		want |= isOrphan
+	}
+	if want&(isForeground|isOrphan) != f&(isForeground|isOrphan) {
+		want |= isRewritten
+	}
+	if want&(hasOther|isForeground|isOrphan|isNamespace) == 0 {
+		want |= isGone
+	}
+	return want
+}
+
+// presentFinalizers returns the finalizers that an object with these flags has.
+func presentFinalizers(f flags, stored []string) []string {
+	var list []string
+	for _, name := range stored {
+		if !collectors(name) || f&isRewritten == 0 && f&finalizerFlags([]string{name}) != 0 {
+			list = append(list, name)
+		}
+	}
+	if f&isRewritten == 0 {
+		return list
+	}
+	if f&isOrphan != 0 {
+		list = append(list, metav1.FinalizerOrphanDependents)
+	}
+	if f&isForeground != 0 {
+		list = append(list, metav1.FinalizerDeleteDependents)
+	}
+	return list
+}
+
+// remove takes the object out of the cluster and of the collector's graph. Its
+// dependents are queued, and so are owners that wait.
+func (w *world) remove(id graph.ID, rule Rule) {
+	w.note(id, Removed, rule, -1)
+	w.queueDependents(id)
+	first, last := w.g.ReferenceRange(id)
+	for number := first; number < last; number++ {
+		if w.inGraph(number) {
+			w.forget(number)
+			w.finishOwner(number)
+		}
+	}
+	w.flags[id] |= isGone
+	if ns := w.namespace(id); ns != graph.None {
+		w.remaining[ns]--
+		w.removeIfFree(ns, N0)
+	}
+}
+
+// removeIfFree removes an object that is being deleted once no finalizer and,
+// of a Namespace, no content is left (F12).
+func (w *world) removeIfFree(id graph.ID, rule Rule) {
+	if w.any(id, isGone|hasOther|isForeground|isOrphan) || !w.is(id, isDeleting) {
+		return
+	}
+	if w.is(id, isNamespace) && w.remaining[id] > 0 {
+		return
+	}
+	w.remove(id, rule)
+}
+
+func (w *world) queueDependents(owner graph.ID) {
+	for _, number := range w.g.Dependents(owner) {
+		if !w.dropped[number] {
+			w.enqueue(w.g.Edge(int(number)).Dependent, isQueued)
+		}
+	}
+}
+
+// forget takes a reference that the collector's graph has out of the counts.
+func (w *world) forget(number int) {
+	owner := w.g.Edge(number).Owner
+	w.dependents[owner]--
+	if w.blocks(number) {
+		w.blockers[owner]--
+	}
+}
+
+// finishOwner has an owner looked at that may have waited for this reference.
+func (w *world) finishOwner(number int) {
+	if owner := w.g.Edge(number).Owner; w.any(owner, isMarked) {
+		w.enqueue(owner, isFinishing)
+	}
+}
+
+// drop removes a reference from its object. An object that the collector tries
+// again and again may be judged now.
+func (w *world) drop(number int, verb Verb, rule Rule) {
+	if w.dropped[number] {
+		return
+	}
+	id := w.g.Edge(number).Dependent
+	if w.inGraph(number) {
+		blocked := w.blocks(number)
+		w.forget(number)
+		if blocked {
+			w.finishOwner(number)
+		}
+	}
+	w.dropped[number] = true
+	w.note(id, verb, rule, number)
+	if w.any(id, isRetrying) {
+		w.enqueue(id, isQueued)
+	}
+}
+
+// unblock sets blockOwnerDeletion=false on a reference.
+func (w *world) unblock(number int) {
+	if !w.blocks(number) {
+		return
+	}
+	w.blockers[w.g.Edge(number).Owner]--
+	w.unblocked[number] = true
+	w.note(w.g.Edge(number).Dependent, Unblocked, R09, number)
+	w.finishOwner(number)
+}

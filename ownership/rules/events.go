@@ -1,0 +1,115 @@
+package rules
+
+import (
+	"labhub.io/teamspace/ownership/graph"
+)
+
+// apply lets one event happen.
+func (w *world) apply(e Event) {
+	switch e.kind {
+	case restarted:
+		w.restart()
+	case created:
+		for _, id := range e.objects {
+			w.observe(id)
+		}
+	case deleted:
+		for _, id := range e.objects {
+			w.delete(id, e.policy, F1)
+		}
+	}
+}
+
+func (w *world) restart() {
+	w.restarted = true
+	for id := range graph.ID(w.g.Len()) {
+		if w.any(id, isGone) {
+			continue
+		}
+		f := &w.flags[id]
+		if *f&isWaiting != isWaiting {
+			*f &^= isMarked
+		}
+		w.observe(id)
+		w.restartTransitions(id)
+	}
+}
+
+// restartTransitions: an object that is observed for the first time while it
+// waits or orphans is taken up at once. Whether dependents that do not block it
+// are queued with it depends on who is observed first.
+func (w *world) restartTransitions(id graph.ID) {
+	if !w.is(id, isDeleting) || w.any(id, isUnmonitored) {
+		return
+	}
+	if w.is(id, isOrphan) {
+		w.enqueue(id, isOrphaning)
+		return
+	}
+	if !w.is(id, isForeground) {
+		return
+	}
+	w.enqueue(id, isFinishing)
+	for _, number := range w.g.Dependents(id) {
+		w.flags[w.g.Edge(int(number)).Dependent] |= mayBeQueued
+	}
+}
+
+// observe is section 1.3: whether the collector looks at an object because it
+// sees it, or references of it, for the first time.
+func (w *world) observe(id graph.ID) {
+	if w.any(id, isGone) {
+		return
+	}
+	first, last := w.g.ReferenceRange(id)
+	for number := first; number < last; number++ {
+		switch sure, may := w.attracts(number, first); {
+		case sure:
+			w.enqueue(id, isQueued)
+		case may:
+			w.flags[id] |= mayBeQueued
+		}
+	}
+}
+
+// attracts reports whether a new reference makes the collector look at its
+// dependent: because the owner is proven absent, or because the owner was
+// observed under other coordinates. One that matches does not, whatever state
+// the owner is in (K7-late), nor does one whose kind does not resolve (D3).
+func (w *world) attracts(number, first int) (sure, may bool) {
+	e := w.g.Edge(number)
+	observed := !w.g.Virtual(e.Owner) && !w.any(e.Owner, isUnmonitored|isGone)
+	for earlier := first; earlier < number; earlier++ {
+		if w.g.Edge(earlier).Owner == e.Owner && !w.g.SameCoordinates(earlier, number) {
+			return true, false
+		}
+	}
+	if observed {
+		return !e.Matches, w.restarted && w.disputed(e.Owner)
+	}
+	static := w.staticClass(number)
+	if static.Class == Solid && (!e.Linked || w.any(e.Owner, isGone)) || static.Class == Absent {
+		return true, false
+	}
+	return false, static.Possible.Has(Absent) || w.disputed(e.Owner)
+}
+
+// disputed reports whether dependents disagree on an owner's coordinates, so
+// that a virtual node for it may at some moment mismatch a good reference.
+func (w *world) disputed(owner graph.ID) bool {
+	if w.disputes[owner] == 0 {
+		w.disputes[owner] = 1
+		dependents := w.g.Dependents(owner)
+		for _, number := range dependents {
+			if !w.agree(int(dependents[0]), int(number)) {
+				w.disputes[owner] = 2
+			}
+		}
+	}
+	return w.disputes[owner] == 2
+}
+
+func (w *world) agree(a, b int) bool {
+	return w.g.SameCoordinates(a, b) &&
+		w.g.Namespace(w.g.Edge(a).Dependent) == w.g.Namespace(w.g.Edge(b).Dependent)
+}

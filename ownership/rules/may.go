@@ -1,0 +1,262 @@
+package rules
+
+import (
+	"labhub.io/teamspace/ownership/graph"
+)
+
+// may is the pass of everything that can happen in some order. Where a rule
+// needs that something cannot happen it asks an earlier, coarser pass.
+type may struct {
+	*pass
+	earlier *may
+}
+
+func newMay(w *world, start []flags, earlier *may) *may {
+	p := &may{pass: newPass(w, start), earlier: earlier}
+	p.judge = p.judgeObject
+	for id := range graph.ID(w.g.Len()) {
+		if p.was(id, mayBeQueued) {
+			p.bits[id] |= looksAt
+		}
+		if p.was(id, isMarked) {
+			p.addToOwners(id, waits)
+		}
+	}
+	p.run()
+	return p
+}
+
+// view is what may be seen of one reference at some moment.
+type view struct{ absent, waiting, solid, failed, orphaned bool }
+
+func (v view) dangling() bool { return v.absent || v.waiting }
+
+func (p *may) view(number int) view {
+	e := p.g.Edge(number)
+	static := p.staticClass(number)
+	v := view{
+		absent:   static.Possible.Has(Absent),
+		failed:   static.Possible&^errorClasses == 0,
+		orphaned: p.refs[number]&orphaned != 0,
+	}
+	switch {
+	case !static.Possible.Has(Solid):
+	case !e.Linked || p.was(e.Owner, isGone):
+		v.absent = true
+	default:
+		v.absent = v.absent || p.mayBeAbsent(number, e)
+		v.waiting = p.has(e.Owner, waits)
+		v.solid = !p.waited(e.Owner) || p.was(e.Owner, hasOther|isNamespace) && p.has(e.Owner, released|emptied)
+	}
+	return v
+}
+
+// mayBeAbsent: an owner that waits cannot go while this reference holds it.
+func (p *may) mayBeAbsent(number int, e graph.Edge) bool {
+	if p.was(e.Dependent, isUnmonitored) {
+		return p.has(e.Owner, goes)
+	}
+	return p.has(e.Owner, goesPlain) && !p.holds(number, e)
+}
+
+// holds reports whether an owner that is deleted at all stays WAITING until the
+// dependent is deleted: only foreground deletion can take it, and nothing takes
+// the blocking reference away first.
+func (p *may) holds(number int, e graph.Edge) bool {
+	before := p.earlier
+	return before != nil && e.Blocking && before.refs[number]&(pruned|orphaned|freed) == 0 &&
+		!before.has(e.Owner, back|orph|emptied) && !p.was(e.Owner, isUnmonitored)
+}
+
+func (p *may) judgeObject(id graph.ID) {
+	if ns := p.namespace(id); ns != graph.None && p.has(ns, dies) {
+		p.add(id, emptied|back)
+	}
+	p.judgeTriggers(id)
+	if !p.was(id, isDeleting) {
+		p.judgeReferences(id)
+	}
+	p.judgeOrphaned(id)
+	p.judgeEnd(id)
+}
+
+// judgeTriggers finds what makes the collector look at an object.
+func (p *may) judgeTriggers(id graph.ID) {
+	if p.was(id, isUnmonitored) {
+		return
+	}
+	first, last := p.g.ReferenceRange(id)
+	for number := first; number < last; number++ {
+		e := p.g.Edge(number)
+		observed := !p.was(e.Owner, isUnmonitored)
+		started := observed && p.has(e.Owner, waits) && !p.waited(e.Owner)
+		rescanned := observed && p.has(e.Owner, waits) && p.has(e.Owner, finishes) && e.Blocking
+		cured := p.refs[number]&orphaned != 0 && p.staticClass(number).Possible&errorClasses != 0
+		if p.has(e.Owner, goes) || started || rescanned || cured {
+			p.add(id, looksAt)
+		}
+	}
+}
+
+// judgeReferences is Decide on everything that may be seen of a live object.
+func (p *may) judgeReferences(id graph.ID) {
+	if !p.has(id, looksAt) || p.unmanaged0(id) {
+		return
+	}
+	first, last := p.g.ReferenceRange(id)
+	s := p.sum(first, last)
+	if s.stuck {
+		return
+	}
+	if s.solid > 0 {
+		p.judgePrune(first, last, s.solid)
+	}
+	if s.dangling && s.allDangling {
+		p.judgeDelete(id, s)
+	}
+}
+
+// unmanaged0 is unmanaged at the start.
+func (p *pass) unmanaged0(id graph.ID) bool {
+	return p.was(id, isUnmonitored) && len(p.g.Dependents(id)) == 0
+}
+
+// summary of the views of an object's references.
+type summary struct {
+	solid                            int  // references that may be solid
+	stuck                            bool // an error that nothing takes away
+	dangling, allDangling, allAbsent bool
+	waiting                          bool
+}
+
+func (p *may) sum(first, last int) summary {
+	s := summary{allDangling: true, allAbsent: true}
+	for number := first; number < last; number++ {
+		v := p.view(number)
+		s.stuck = s.stuck || v.failed && !v.orphaned
+		s.dangling = s.dangling || v.dangling()
+		s.waiting = s.waiting || v.waiting
+		s.allDangling = s.allDangling && (v.dangling() || v.orphaned)
+		s.allAbsent = s.allAbsent && (v.absent || v.orphaned || p.refs[number]&pruned != 0)
+		if v.solid {
+			s.solid++
+		}
+	}
+	return s
+}
+
+// judgePrune: a dangling reference beside a solid one is dropped with all
+// others of its uid (R08, R16).
+func (p *may) judgePrune(first, last, solid int) {
+	for number := first; number < last; number++ {
+		v := p.view(number)
+		if v.solid {
+			solid--
+		}
+		if v.dangling() && solid > 0 {
+			p.dropUID(first, last, p.g.Edge(number).Owner, pruned)
+		}
+		if v.solid {
+			solid++
+		}
+	}
+}
+
+func (p *pass) dropUID(first, last int, owner graph.ID, how refMarks) {
+	for number := first; number < last; number++ {
+		if p.g.Edge(number).Owner == owner {
+			p.addRef(number, how)
+		}
+	}
+}
+
+// judgeDelete is rows R09 to R12.
+func (p *may) judgeDelete(id graph.ID, s summary) {
+	p.add(id, collection)
+	breaks := s.waiting && p.dependents0(id) > 0
+	if breaks {
+		p.add(id, p.deleted(id, fore))
+		if p.has(id, depWaits) {
+			p.free(id)
+		}
+	}
+	if s.allAbsent || p.edges[id] == 0 {
+		p.add(id, p.deleted(id, p.ownPolicy(id)))
+	}
+}
+
+// ownPolicy is row R12.
+func (p *pass) ownPolicy(id graph.ID) marks {
+	switch {
+	case p.was(id, isOrphan):
+		return orph
+	case p.was(id, isForeground):
+		return fore
+	default:
+		return back
+	}
+}
+
+// deleted is what a DELETE makes of an object, by its type.
+func (p *pass) deleted(id graph.ID, how marks) marks {
+	if p.was(id, ignoresPolicy) {
+		return back
+	}
+	if how == fore {
+		return fore | waits
+	}
+	return how
+}
+
+// dependents0 counts the edges to the object at the start.
+func (p *pass) dependents0(id graph.ID) int {
+	n := 0
+	for _, number := range p.g.Dependents(id) {
+		if !p.was(p.g.Edge(int(number)).Dependent, isUnmonitored|isGone) {
+			n++
+			break
+		}
+	}
+	return n
+}
+
+// free marks every reference of the object as unblocked.
+func (p *pass) free(id graph.ID) {
+	first, last := p.g.ReferenceRange(id)
+	for number := first; number < last; number++ {
+		p.addRef(number, freed)
+	}
+}
+
+// judgeOrphaned drops the references to owners that are orphaned (F9).
+func (p *may) judgeOrphaned(id graph.ID) {
+	if p.was(id, isUnmonitored) {
+		return
+	}
+	first, last := p.g.ReferenceRange(id)
+	for number := first; number < last; number++ {
+		owner := p.g.Edge(number).Owner
+		if p.has(owner, orph) && !p.was(owner, isUnmonitored) {
+			p.addRef(number, orphaned)
+		}
+	}
+}
+
+// judgeEnd: how an object that is being deleted comes to its end.
+func (p *may) judgeEnd(id graph.ID) {
+	if p.has(id, waits) {
+		started := !p.waited(id) || p.has(id, finishes)
+		if started && p.blocking[id] == 0 && !p.was(id, isUnmonitored) {
+			p.add(id, released)
+		}
+	}
+	if !p.has(id, dies) || p.was(id, hasOther) || p.was(id, isNamespace) && p.left[id] > 0 {
+		return
+	}
+	switch {
+	case p.has(id, back|emptied) || p.has(id, released):
+		p.add(id, goes|goesPlain)
+	case p.has(id, orph) && !p.was(id, isUnmonitored):
+		p.add(id, goes)
+	}
+}

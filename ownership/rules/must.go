@@ -1,0 +1,210 @@
+package rules
+
+import (
+	"labhub.io/teamspace/ownership/graph"
+)
+
+// must is the pass of what happens in every order.
+type must struct {
+	*pass
+	may *may
+}
+
+func newMust(w *world, start []flags, m *may) *must {
+	p := &must{pass: newPass(w, start), may: m}
+	p.judge = p.judgeObject
+	p.run()
+	return p
+}
+
+func (p *must) judgeObject(id graph.ID) {
+	if ns := p.namespace(id); ns != graph.None && p.has(ns, dies) {
+		p.add(id, emptied|back)
+	}
+	if !p.was(id, isDeleting) && !p.unmanaged0(id) {
+		p.judgeReferences(id)
+	}
+	p.judgeOrphaned(id)
+	p.judgeEnd(id)
+}
+
+// judgeOrphaned drops the references to owners that orphan for sure (F9).
+func (p *must) judgeOrphaned(id graph.ID) {
+	if p.was(id, isUnmonitored) {
+		return
+	}
+	first, last := p.g.ReferenceRange(id)
+	for number := first; number < last; number++ {
+		owner := p.g.Edge(number).Owner
+		only := p.may.bits[owner]&(dies|emptied) == orph
+		if only && p.has(owner, orph) && !p.was(owner, isUnmonitored) {
+			p.addRef(number, orphaned)
+		}
+	}
+}
+
+// support is what a reference is to its object in the end.
+type support struct {
+	// lost: from some moment on it is never solid again.
+	lost bool
+	// noticed: the collector looks at the object after that moment; always is
+	// false for one that was lost from the start.
+	noticed bool
+	// dynamic: that moment is still to come.
+	dynamic bool
+}
+
+func (p *must) support(number int) support {
+	e := p.g.Edge(number)
+	static := p.staticClass(number)
+	if static.Possible == Classes(Absent) {
+		return support{lost: true}
+	}
+	if static.Possible&errorClasses != 0 || static.Possible == 0 {
+		return support{}
+	}
+	if !e.Linked || p.was(e.Owner, isGone) {
+		return support{lost: true}
+	}
+	if p.has(e.Owner, goes) {
+		return support{lost: true, noticed: !p.was(e.Dependent, isUnmonitored), dynamic: true}
+	}
+	if !p.staysWaiting(number, e) {
+		return support{}
+	}
+	if p.waited(e.Owner) {
+		return support{lost: true}
+	}
+	return support{lost: true, noticed: !p.was(e.Owner, isUnmonitored) && !p.was(e.Dependent, isUnmonitored), dynamic: true}
+}
+
+// staysWaiting: once the owner is being deleted it either waits or is gone, as
+// seen from this reference. An owner with finalizers of others becomes solid
+// again when it is released, unless this very reference forbids that.
+func (p *must) staysWaiting(number int, e graph.Edge) bool {
+	ends := p.has(e.Owner, waits) ||
+		p.has(e.Owner, collection) && p.may.bits[e.Owner]&orph == 0 && !p.was(e.Owner, ignoresPolicy)
+	if !ends || p.was(e.Owner, isNamespace) && !p.has(e.Owner, waits) {
+		return false
+	}
+	if !p.was(e.Owner, hasOther|isNamespace) {
+		return true
+	}
+	blocks := e.Blocking && p.may.refs[number]&freed == 0 && !p.was(e.Dependent, isUnmonitored)
+	return p.has(e.Owner, waits) && blocks && !p.may.has(e.Owner, emptied|back|orph)
+}
+
+func (p *must) judgeReferences(id graph.ID) {
+	first, last := p.g.ReferenceRange(id)
+	lost, dynamic, unnoticed, orphans := 0, false, false, false
+	for number := first; number < last; number++ {
+		if p.staticClass(number).Possible&errorClasses != 0 {
+			return
+		}
+		s := p.support(number)
+		if s.lost {
+			lost++
+		}
+		dynamic = dynamic || s.dynamic
+		unnoticed = unnoticed || s.dynamic && !s.noticed
+		orphans = orphans || p.may.refs[number]&orphaned != 0
+	}
+	looked := p.was(id, isQueued) || dynamic && !unnoticed
+	if lost == last-first && lost > 0 && looked && !orphans {
+		p.judgeDelete(id)
+	}
+	if !p.may.has(id, dies) {
+		p.judgePrune(id, first, last)
+	}
+}
+
+// judgeDelete: the collector surely deletes the object. How, only the pass of
+// what may happen can exclude.
+func (p *must) judgeDelete(id graph.ID) {
+	p.add(id, collection)
+	how := p.may.bits[id] & dies
+	if p.may.has(id, emptied) {
+		how |= back
+	}
+	switch how {
+	case fore:
+		p.add(id, p.deleted(id, fore))
+	case back, orph:
+		p.add(id, how)
+	}
+	p.judgeBreaker(id, how)
+}
+
+// judgeBreaker: row R09 frees the references of an object that has a marked
+// dependent. Either such a dependent is still there when the collector looks,
+// and the references are freed; or all of them are gone, and then nothing
+// blocks the object and it goes.
+func (p *must) judgeBreaker(id graph.ID, how marks) {
+	if how&orph != 0 || p.was(id, isForeground|isUnmonitored) {
+		return
+	}
+	marked, stays := false, false
+	for _, number := range p.g.Dependents(id) {
+		dependent := p.g.Edge(int(number)).Dependent
+		if !p.was(dependent, isMarked) || p.was(dependent, isGone) {
+			continue
+		}
+		marked = marked || p.breaker(dependent)
+		stays = stays || !p.may.has(dependent, goes) && p.may.refs[number]&orphaned == 0
+	}
+	if how == fore && stays {
+		p.free(id)
+		return
+	}
+	if marked && p.besides[id] == 0 && !p.was(id, hasOther|isNamespace) {
+		first, last := p.g.ReferenceRange(id)
+		for number := first; number < last; number++ {
+			p.addRef(number, cleared)
+		}
+	}
+}
+
+// judgePrune: an object that surely lives on loses what surely dangles, if one
+// other reference is surely solid all the time.
+func (p *must) judgePrune(id graph.ID, first, last int) {
+	for number := first; number < last; number++ {
+		s := p.support(number)
+		if !s.lost || !(p.was(id, isQueued) && !s.dynamic || s.dynamic && s.noticed) {
+			continue
+		}
+		for other := first; other < last; other++ {
+			if other != number && p.alwaysSolid(other) {
+				p.dropUID(first, last, p.g.Edge(number).Owner, pruned)
+				break
+			}
+		}
+	}
+}
+
+func (p *must) alwaysSolid(number int) bool {
+	e := p.g.Edge(number)
+	return p.staticClass(number).Possible == Classes(Solid) && e.Linked && !p.was(e.Owner, isGone) &&
+		!p.waited(e.Owner) && !p.may.has(e.Owner, waits|goes) && p.may.refs[number]&orphaned == 0
+}
+
+// judgeEnd: whether an object that is deleted comes to its end whatever the
+// way it is deleted in.
+func (p *must) judgeEnd(id graph.ID) {
+	observed := !p.was(id, isUnmonitored)
+	ways := p.may.bits[id]
+	free := observed && p.blocking[id] == 0 && (!p.waited(id) || p.has(id, finishes))
+	if free && ways&fore != 0 {
+		p.add(id, released)
+	}
+	if p.was(id, hasOther) || p.was(id, isNamespace) && p.left[id] > 0 {
+		return
+	}
+	ends := p.has(id, emptied) || (ways&fore == 0 || free) && (ways&orph == 0 || observed)
+	if !ends {
+		return
+	}
+	p.add(id, goesIfDies)
+	if p.has(id, dies|collection|emptied) {
+		p.add(id, goes)
+	}
+}

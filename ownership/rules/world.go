@@ -1,0 +1,236 @@
+package rules
+
+import (
+	"maps"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"labhub.io/teamspace/ownership/graph"
+)
+
+// flags is what is true of an object at one moment.
+type flags uint32
+
+const (
+	isUnmonitored flags = 1 << iota // the collector does not observe it
+	ignoresPolicy                   // no foregroundDeletion or orphan for it
+	hasOther                        // it has finalizers of others, which stay
+	isNamespace                     // it is a Namespace object
+	isDeleting                      // deletionTimestamp is set
+	isForeground                    // finalizer foregroundDeletion
+	isOrphan                        // finalizer orphan
+	isRewritten                     // a DELETE changed its finalizers
+	isGone                          // it does not exist any more
+	isMarked                        // the collector's node is marked deletingDependents
+	isQueued                        // the collector surely looks at it
+	mayBeQueued                     // the collector looks at it, or not
+	isFinishing                     // the collector looks whether it still has to wait
+	isOrphaning                     // the collector drops the references to it
+	isEmptying                      // the namespace controller deletes its contents
+	isScanned                       // while it waits, its blocking dependents were queued
+	isRetrying                      // the collector looks at it again and again (R06)
+)
+
+const isWaiting = isDeleting | isForeground
+
+// world is a graph and what has become of it, with the work that the collector
+// and the namespace controller have before them.
+type world struct {
+	g     *graph.Graph
+	flags []flags
+	// static holds, by kind and scope of the dependent, the class of a
+	// reference whose coordinates lead to its owner, alive.
+	static []Classification
+	// contents lists the objects of a namespace by its Namespace object,
+	// namespaceOf is the way back; both are nil without Namespace objects.
+	contents    map[graph.ID][]graph.ID
+	namespaceOf []graph.ID
+	remaining   map[graph.ID]int // contents that still exist
+	// By reference: it does not exist any more, it does not block any more.
+	dropped, unblocked []bool
+	// By node: references with its uid that the collector's graph has, and
+	// those of them that block.
+	dependents, blockers []int32
+	// disputes remembers, by node, whether dependents disagree on it: 0 not
+	// known, 1 no, 2 yes.
+	disputes  []uint8
+	queue     []graph.ID
+	effects   []Effect
+	restarted bool
+}
+
+func newWorld(g *graph.Graph) *world {
+	w := &world{
+		g: g, flags: make([]flags, g.Nodes()),
+		dropped: make([]bool, g.References()), unblocked: make([]bool, g.References()),
+		dependents: make([]int32, g.Nodes()), blockers: make([]int32, g.Nodes()),
+		disputes: make([]uint8, g.Nodes()),
+	}
+	for id := range graph.ID(g.Len()) {
+		w.flags[id] = w.initial(id)
+	}
+	for id := g.Len(); id < g.Nodes(); id++ {
+		w.flags[id] = isGone
+	}
+	w.classifyKinds()
+	w.countDependents()
+	w.fillNamespaces()
+	return w
+}
+
+func (w *world) initial(id graph.ID) flags {
+	var f flags
+	apiVersion, kind, m := w.g.Kind(id)
+	for _, set := range [...]struct {
+		flag flags
+		when bool
+	}{
+		{isUnmonitored, m.Type.Unmonitored},
+		{ignoresPolicy, m.Type.IgnoresPolicy},
+		{isNamespace, apiVersion == "v1" && kind == "Namespace" && w.g.Namespace(id) == ""},
+		{isDeleting, w.g.Deleting(id)},
+		{isMarked, w.g.Marked(id) && w.g.Deleting(id)},
+	} {
+		if set.when {
+			f |= set.flag
+		}
+	}
+	f |= finalizerFlags(w.g.Finalizers(id))
+	if f&isWaiting == isWaiting && f&isUnmonitored == 0 {
+		f |= isMarked
+	}
+	return f
+}
+
+func finalizerFlags(finalizers []string) flags {
+	var f flags
+	for _, name := range finalizers {
+		switch name {
+		case metav1.FinalizerDeleteDependents:
+			f |= isForeground
+		case metav1.FinalizerOrphanDependents:
+			f |= isOrphan
+		default:
+			f |= hasOther
+		}
+	}
+	return f
+}
+
+// classifyKinds asks Classify once for each kind that references use, for a
+// namespaced dependent and a cluster-scoped one.
+func (w *world) classifyKinds() {
+	for number := range w.g.References() {
+		at := int(w.g.Edge(number).Kind) * 2
+		for at+1 >= len(w.static) {
+			w.static = append(w.static, Classification{})
+		}
+		if w.static[at].Class != 0 {
+			continue
+		}
+		ref := w.g.Reference(number)
+		f := Facts{Mapping: ref.Mapping, Answer: Found, UID: ref.UID}
+		w.static[at] = Classify("", ref.OwnerReference, f)
+		w.static[at+1] = Classify("any", ref.OwnerReference, f)
+	}
+}
+
+// staticClass is the class of a reference if its coordinates lead to its owner
+// and that is alive.
+func (w *world) staticClass(number int) Classification {
+	e := w.g.Edge(number)
+	at := int(e.Kind) * 2
+	if w.g.Namespace(e.Dependent) != "" {
+		at++
+	}
+	return w.static[at]
+}
+
+func (w *world) fillNamespaces() {
+	byName := map[string]graph.ID{}
+	for id := range graph.ID(w.g.Len()) {
+		if w.flags[id]&isNamespace != 0 {
+			byName[w.g.Name(id)] = id
+		}
+	}
+	if len(byName) == 0 {
+		return
+	}
+	w.contents = make(map[graph.ID][]graph.ID, len(byName))
+	w.remaining = make(map[graph.ID]int, len(byName))
+	w.namespaceOf = make([]graph.ID, w.g.Len())
+	for id := range graph.ID(w.g.Len()) {
+		w.namespaceOf[id] = graph.None
+		if ns, ok := byName[w.g.Namespace(id)]; ok && w.g.Namespace(id) != "" {
+			w.namespaceOf[id] = ns
+			w.contents[ns] = append(w.contents[ns], id)
+			w.remaining[ns]++
+		}
+	}
+	for _, ns := range slices.Sorted(maps.Values(byName)) {
+		if w.any(ns, isDeleting) {
+			w.enqueue(ns, isEmptying)
+		}
+	}
+}
+
+// namespace returns the Namespace object that holds the object, if it is known.
+func (w *world) namespace(id graph.ID) graph.ID {
+	if w.namespaceOf == nil {
+		return graph.None
+	}
+	return w.namespaceOf[id]
+}
+
+// is reports whether all the flags are set.
+func (w *world) is(id graph.ID, f flags) bool { return w.flags[id]&f == f }
+
+// any reports whether one of the flags is set.
+func (w *world) any(id graph.ID, f flags) bool { return w.flags[id]&f != 0 }
+
+// inGraph reports whether the collector's graph has the reference: that of an
+// object it observes.
+func (w *world) inGraph(number int) bool {
+	return !w.dropped[number] && !w.any(w.g.Edge(number).Dependent, isUnmonitored|isGone)
+}
+
+// blocks reports whether the reference holds an owner that waits.
+func (w *world) blocks(number int) bool {
+	return w.inGraph(number) && !w.unblocked[number] && w.g.Edge(number).Blocking
+}
+
+// unmanaged reports whether the collector leaves the object alone because it
+// does not observe it. It still polls one that observed objects name as owner
+// (R20), and then treats it like any other until it is being deleted: what
+// follows then it does not notice.
+func (w *world) unmanaged(id graph.ID) bool {
+	return w.any(id, isUnmonitored) && (w.dependents[id] == 0 || w.any(id, isDeleting))
+}
+
+func (w *world) countDependents() {
+	for number := range w.g.References() {
+		e := w.g.Edge(number)
+		if !w.inGraph(number) {
+			continue
+		}
+		w.dependents[e.Owner]++
+		if e.Blocking {
+			w.blockers[e.Owner]++
+		}
+	}
+	for id := range graph.ID(w.g.Len()) {
+		if w.any(id, isUnmonitored) && w.dependents[id] > 0 {
+			w.enqueue(id, isQueued)
+		}
+	}
+}
+
+// enqueue gives the collector, or the namespace controller, something to do.
+func (w *world) enqueue(id graph.ID, what flags) {
+	if w.any(id, isGone) || w.any(id, what) {
+		return
+	}
+	w.flags[id] |= what
+	w.queue = append(w.queue, id)
+}
