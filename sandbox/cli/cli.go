@@ -52,7 +52,8 @@ func newRoot(hurry <-chan struct{}) *cobra.Command {
 		Use:   "sandbox",
 		Short: "A real Kubernetes control plane on loopback",
 		Long: `Runs the real etcd, kube-apiserver and kube-controller-manager on loopback,
-without root, in one directory that holds all of their state.`,
+without root, in one directory that holds all of their state; on request with
+TeamSpace on top.`,
 		Example: `  # A control plane in the foreground, and a look at it from elsewhere.
   sandbox up --dir /tmp/sandbox
   kubectl --kubeconfig /tmp/sandbox/kubeconfig get namespaces
@@ -72,7 +73,7 @@ without root, in one directory that holds all of their state.`,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usageError{fmt.Errorf("%w (`%s --help` explains the flags)", err, cmd.CommandPath())}
 	})
-	root.AddCommand(newUp(hurry), newStop(), newStart(), newRestart(), newStatus())
+	root.AddCommand(newUp(hurry), newDev(hurry), newStop(), newStart(), newRestart(), newStatus())
 	return root
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"labhub.io/teamspace/sandbox/control"
 	"labhub.io/teamspace/sandbox/controlplane"
+	"labhub.io/teamspace/sandbox/dev"
 )
 
 // newStop returns the command that stops a component.
@@ -57,7 +58,7 @@ func newCommand(action control.Action, kill *bool) *cobra.Command {
 			}
 			return nil
 		},
-		ValidArgs: []string{controlplane.Etcd, controlplane.APIServer, controlplane.ControllerManager, "manager"},
+		ValidArgs: []string{controlplane.Etcd, controlplane.APIServer, controlplane.ControllerManager, dev.Manager},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := checkDir(dir); err != nil {
 				return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -132,14 +133,9 @@ The same directory can be used again: data and certificates are kept in it.`,
 				return err
 			}
 			defer dir.Release()
-			return world.Run(cmd.Context(), world.Config{
-				Directory:  dir,
-				Narrator:   world.NewNarrator(cmd.ErrOrStderr()),
-				Components: planeComponents(plane),
-				Serving:    plane.Serving,
-				Finish:     func(context.Context) error { return plane.WriteAdminKubeconfig(dir.Kubeconfig()) },
-				Hurry:      hurry,
-			})
+			config := planeConfig(dir, plane, cmd.ErrOrStderr())
+			config.Hurry = hurry
+			return world.Run(cmd.Context(), config)
 		},
 	}
 	o.addTo(cmd)
@@ -147,12 +143,18 @@ The same directory can be used again: data and certificates are kept in it.`,
 	return cmd
 }
 
-// planeComponents are the control plane's, in the order of their start.
-func planeComponents(plane *controlplane.Plane) []world.Component {
-	return []world.Component{
-		{Name: controlplane.Etcd, Define: one(plane.Etcd)},
-		{Name: controlplane.APIServer, Define: one(plane.APIServer)},
-		{Name: controlplane.ControllerManager, Define: one(plane.ControllerManager)},
+// planeConfig is a world that is a control plane and no more.
+func planeConfig(dir *directory.Directory, plane *controlplane.Plane, narration io.Writer) world.Config {
+	return world.Config{
+		Directory: dir,
+		Narrator:  world.NewNarrator(narration),
+		Components: []world.Component{
+			{Name: controlplane.Etcd, Define: one(plane.Etcd)},
+			{Name: controlplane.APIServer, Define: one(plane.APIServer)},
+			{Name: controlplane.ControllerManager, Define: one(plane.ControllerManager)},
+		},
+		Serving: plane.Serving,
+		Finish:  func(context.Context) error { return plane.WriteAdminKubeconfig(dir.Kubeconfig()) },
 	}
 }
 

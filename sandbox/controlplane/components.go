@@ -16,6 +16,10 @@ const (
 	etcdGrace              = 1500 * time.Millisecond
 )
 
+// garbageCollector is how kube-controller-manager calls the controller that most
+// tests are about.
+const garbageCollector = "garbage-collector-controller"
+
 // Etcd is etcd with its data in the directory. It does not sync its writes to
 // the disk: what is kept survives the end of any process, but not of the
 // machine.
@@ -43,7 +47,7 @@ func (p *Plane) Etcd() process.Definition {
 	}
 	d := p.definition(Etcd, etcdGrace, args.with(p.options.Flags[Etcd]).args())
 	d.Addresses = map[string]string{"client": p.addresses.Etcd, "peer": p.addresses.EtcdPeer}
-	d.Ready = newProbe(f.etcdCA, f.etcdClient, client+"/readyz").run
+	d.Ready = newProbe(f.etcdCA, f.etcdClient, client+"/readyz").ready
 	return d
 }
 
@@ -84,7 +88,7 @@ func (p *Plane) APIServer() process.Definition {
 	}
 	d := p.definition(APIServer, apiServerGrace, args.with(p.options.Flags[APIServer]).args())
 	d.Addresses = map[string]string{"https": p.addresses.APIServer}
-	d.Ready = newProbe(f.ca, f.admin, p.URL()+"/readyz").run
+	d.Ready = newProbe(f.ca, f.admin, p.URL()+"/readyz").ready
 	return d
 }
 
@@ -115,6 +119,10 @@ func (p *Plane) ControllerManager() process.Definition {
 		{"requestheader-client-ca-file", f.frontProxyCA.CertFile},
 		{"leader-elect", "false"},
 		{"use-service-account-credentials", "true"},
+		// With its own limits of 20 and 30 it takes five seconds more to give
+		// each controller its service account at the first start.
+		{"kube-api-qps", "200"},
+		{"kube-api-burst", "400"},
 		{"service-account-private-key-file", f.serviceAccounts.PrivateFile},
 		{"root-ca-file", f.ca.CertFile},
 		{"cluster-signing-cert-file", f.ca.CertFile},
@@ -122,6 +130,10 @@ func (p *Plane) ControllerManager() process.Definition {
 	}
 	d := p.definition(ControllerManager, controllerManagerGrace, args.with(p.options.Flags[ControllerManager]).args())
 	d.Addresses = map[string]string{"https": p.addresses.ControllerManager}
-	d.Ready = newProbe(f.ca, f.admin, "https://"+p.addresses.ControllerManager+"/healthz").run
+	// It is healthy long before it works. The checks of its controllers are
+	// registered together, when the last of them is built; until then it also
+	// ends when the API server fails it.
+	d.Ready = newProbe(f.ca, f.admin, "https://"+p.addresses.ControllerManager+"/healthz?verbose").
+		expecting(garbageCollector).ready
 	return d
 }

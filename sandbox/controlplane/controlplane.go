@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"time"
 
+	"k8s.io/client-go/rest"
+
 	"labhub.io/teamspace/sandbox/directory"
 	"labhub.io/teamspace/sandbox/kubeconfig"
 	"labhub.io/teamspace/sandbox/port"
@@ -99,6 +101,14 @@ func (p *Plane) WriteAdminKubeconfig(path string) error {
 	return kubeconfig.Config{
 		Server: p.URL(), CA: p.CA(), User: "sandbox-admin", Cert: admin.CertPEM, Key: admin.KeyPEM,
 	}.Write(path)
+}
+
+// Admin is an administrator's access for this process.
+func (p *Plane) Admin() *rest.Config {
+	admin := p.files.admin
+	return &rest.Config{Host: p.URL(), TLSClientConfig: rest.TLSClientConfig{
+		CAData: p.CA(), CertData: admin.CertPEM, KeyData: admin.KeyPEM,
+	}}
 }
 
 // writeKubeconfigs writes those that the components themselves use.

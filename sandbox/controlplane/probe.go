@@ -8,14 +8,17 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"time"
 
 	"labhub.io/teamspace/sandbox/pki"
 )
 
 // probe asks one URL whether something serves.
 type probe struct {
-	url    string
-	client *http.Client
+	url string
+	// contains, if set, has to be in the answer.
+	contains string
+	client   *http.Client
 }
 
 // newProbe returns a probe that trusts the authority and shows the client's
@@ -30,7 +33,13 @@ func newProbe(authority, client *pki.Pair, url string) *probe {
 	}}}
 }
 
-// run returns nil if the answer is 200.
+// expecting returns the probe with a text that has to be in the answer.
+func (p *probe) expecting(text string) *probe {
+	p.contains = text
+	return p
+}
+
+// run returns nil if the answer is as it should be.
 func (p *probe) run(ctx context.Context) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, p.url, nil)
 	if err != nil {
@@ -41,15 +50,22 @@ func (p *probe) run(ctx context.Context) error {
 		return fmt.Errorf("probing: %w", err)
 	}
 	defer response.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(response.Body, 8<<10))
+	body, err := io.ReadAll(io.LimitReader(response.Body, 1<<20))
 	if err != nil {
 		return fmt.Errorf("probing %s: %w", p.url, err)
 	}
 	if response.StatusCode != http.StatusOK {
 		return fmt.Errorf("probing %s: %s: %s", p.url, response.Status, strings.TrimSpace(string(body)))
 	}
+	if !strings.Contains(string(body), p.contains) {
+		return fmt.Errorf("probing %s: the answer does not tell of %s yet", p.url, p.contains)
+	}
 	return nil
 }
+
+// ready is run as the probe of a process: that of the present one, since each
+// run dials anew and the address is checked to be free before a start.
+func (p *probe) ready(ctx context.Context, _ time.Time) error { return p.run(ctx) }
 
 // Serving returns nil once an administrator can list namespaces and the
 // controllers have made what every pod of the default namespace needs.

@@ -66,7 +66,7 @@ func serve() {
 func beParent() {
 	d := Definition{
 		Name: "child", Path: os.Args[0], Env: []string{childMode + "=deaf"}, Log: os.DevNull,
-		StartTimeout: time.Minute, Ready: func(context.Context) error { return nil },
+		StartTimeout: time.Minute, Ready: func(context.Context, time.Time) error { return nil },
 	}
 	s := NewService(d, NewSpawner(), nil)
 	if _, err := s.Start(context.Background()); err != nil {
@@ -91,7 +91,7 @@ func define(t *testing.T, mode string) Definition {
 		Addresses:    map[string]string{"http": address},
 		Grace:        10 * time.Second,
 		StartTimeout: 30 * time.Second,
-		Ready: func(ctx context.Context) error {
+		Ready: func(ctx context.Context, _ time.Time) error {
 			return get(ctx, "http://"+address+"/")
 		},
 	}

@@ -24,8 +24,9 @@ type Definition struct {
 	Grace time.Duration
 	// StartTimeout limits the wait for the first successful probe.
 	StartTimeout time.Duration
-	// Ready probes once whether it serves. It has to respect its context.
-	Ready func(context.Context) error
+	// Ready probes once whether the process that was started at that time
+	// serves. It has to respect its context.
+	Ready func(ctx context.Context, started time.Time) error
 	// Backoff, if set, has the program started again when it ends by itself.
 	// Without it the end is reported and that is all.
 	Backoff *Backoff

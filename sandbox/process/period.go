@@ -98,7 +98,7 @@ func (p *period) watch() (served, died bool) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	ready := make(chan struct{})
-	go p.poll(ctx, ready)
+	go p.poll(ctx, p.current.started, ready)
 	for {
 		select {
 		case <-ready:
@@ -116,12 +116,12 @@ func (p *period) watch() (served, died bool) {
 }
 
 // poll probes until the program serves, and then closes ready.
-func (p *period) poll(ctx context.Context, ready chan<- struct{}) {
+func (p *period) poll(ctx context.Context, started time.Time, ready chan<- struct{}) {
 	ticker := time.NewTicker(probeInterval)
 	defer ticker.Stop()
-	for {
+	for ctx.Err() == nil {
 		probe, cancel := context.WithTimeout(ctx, probeTimeout)
-		err := p.service.definition.Ready(probe)
+		err := p.service.definition.Ready(probe, started)
 		cancel()
 		if err == nil {
 			close(ready)
@@ -133,7 +133,6 @@ func (p *period) poll(ctx context.Context, ready chan<- struct{}) {
 		select {
 		case <-ticker.C:
 		case <-ctx.Done():
-			return
 		}
 	}
 }

@@ -10,8 +10,9 @@ import (
 
 // run is one running program.
 type run struct {
-	cmd  *exec.Cmd
-	done chan struct{}
+	cmd     *exec.Cmd
+	started time.Time
+	done    chan struct{}
 }
 
 // startRun starts the program of d with both outputs appended to its log. The
@@ -25,10 +26,11 @@ func startRun(s *Spawner, d Definition) (*run, error) {
 	cmd := exec.Command(d.Path, d.Args...)
 	cmd.Env = d.Env
 	cmd.Stdout, cmd.Stderr = log, log
+	started := time.Now()
 	if err := s.start(cmd); err != nil {
 		return nil, fmt.Errorf("starting %s: %w", d.Name, err)
 	}
-	r := &run{cmd: cmd, done: make(chan struct{})}
+	r := &run{cmd: cmd, started: started, done: make(chan struct{})}
 	go func() {
 		// The error only repeats what ProcessState says.
 		_ = cmd.Wait()

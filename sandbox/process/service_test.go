@@ -158,7 +158,7 @@ func TestService_StartTimeoutSaysWhatTheProbeSays(t *testing.T) {
 	d := define(t, "deaf")
 	d.StartTimeout = 300 * time.Millisecond
 	errProbe := errors.New("not yet")
-	d.Ready = func(context.Context) error { return errProbe }
+	d.Ready = func(context.Context, time.Time) error { return errProbe }
 	s, _ := newTestService(t, d)
 	if _, err := s.Start(t.Context()); !errors.Is(err, errProbe) {
 		t.Errorf("Start() = %v, want the probe's error", err)
