@@ -26,7 +26,7 @@ type DeathError struct {
 
 // newDeathError describes the end of r.
 func newDeathError(d Definition, r *run) *DeathError {
-	return &DeathError{Name: d.Name, Outcome: r.outcome(), Log: d.Log, Tail: Tail(d.Log)}
+	return &DeathError{Name: d.Name, Outcome: r.outcome(), Log: d.Log, Tail: tail(d.Log, r.logged)}
 }
 
 // Error is a line that names the program, followed by the end of its log.
@@ -38,16 +38,21 @@ func (e *DeathError) Error() string {
 }
 
 // Tail returns the last lines of a log, indented, or "" if there are none.
-func Tail(path string) string {
+func Tail(path string) string { return tail(path, 0) }
+
+// tail is Tail of what comes after the first bytes of the log.
+func tail(path string, skip int64) string {
 	f, err := os.Open(path)
 	if err != nil {
 		return ""
 	}
 	defer f.Close()
-	if info, err := f.Stat(); err == nil && info.Size() > readBytes {
-		if _, err := f.Seek(-readBytes, io.SeekEnd); err != nil {
-			return ""
-		}
+	info, err := f.Stat()
+	if err != nil {
+		return ""
+	}
+	if _, err := f.Seek(max(skip, info.Size()-readBytes), io.SeekStart); err != nil {
+		return ""
 	}
 	data, err := io.ReadAll(io.LimitReader(f, readBytes))
 	if err != nil {

@@ -208,6 +208,13 @@ func (p *period) awaitReady(ctx context.Context) error {
 	}
 }
 
+// serves reports whether the program serves now.
+func (p *period) serves() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.state == Running
+}
+
 // describe fills in what only the period knows.
 func (p *period) describe(status *Status) {
 	p.mu.Lock()

@@ -2,6 +2,7 @@ package process
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"syscall"
@@ -12,7 +13,9 @@ import (
 type run struct {
 	cmd     *exec.Cmd
 	started time.Time
-	done    chan struct{}
+	// logged is the size of the log at the start: what is before is not ours.
+	logged int64
+	done   chan struct{}
 }
 
 // startRun starts the program of d with both outputs appended to its log. The
@@ -23,6 +26,10 @@ func startRun(s *Spawner, d Definition) (*run, error) {
 		return nil, fmt.Errorf("opening the log of %s: %w", d.Name, err)
 	}
 	defer log.Close()
+	logged, err := log.Seek(0, io.SeekEnd)
+	if err != nil {
+		return nil, fmt.Errorf("looking at the end of the log of %s: %w", d.Name, err)
+	}
 	cmd := exec.Command(d.Path, d.Args...)
 	cmd.Env = d.Env
 	cmd.Stdout, cmd.Stderr = log, log
@@ -30,7 +37,7 @@ func startRun(s *Spawner, d Definition) (*run, error) {
 	if err := s.start(cmd); err != nil {
 		return nil, fmt.Errorf("starting %s: %w", d.Name, err)
 	}
-	r := &run{cmd: cmd, started: started, done: make(chan struct{})}
+	r := &run{cmd: cmd, started: started, logged: logged, done: make(chan struct{})}
 	go func() {
 		// The error only repeats what ProcessState says.
 		_ = cmd.Wait()

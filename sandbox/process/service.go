@@ -29,7 +29,7 @@ func NewService(d Definition, spawner *Spawner, observer Observer) *Service {
 func (s *Service) Name() string { return s.definition.Name }
 
 // Start starts the program unless it runs, and returns when it serves. It
-// reports whether there was something to start. When it fails because the
+// reports whether it did not serve before. When it fails because the
 // context or the StartTimeout ended, the program is left to itself; when the
 // program died before it served, it is not started again unless it has a
 // Backoff.
@@ -66,7 +66,7 @@ func (s *Service) begin() (p *period, started bool, err error) {
 		case <-p.stop:
 			<-p.over
 		default:
-			return p, false, nil
+			return p, !p.serves(), nil
 		}
 	}
 }

@@ -130,6 +130,10 @@ func TestService_DeathWhileServingIsReported(t *testing.T) {
 	}
 	eventually(t, "the service is stopped", func() bool { return s.Status().State == Stopped })
 	mustStart(t, s)
+	die(t, d)
+	if diff := cmp.Diff(want, <-w.died); diff != "" {
+		t.Errorf("a second death tells of the first as well (-want +got):\n%s", diff)
+	}
 }
 
 func TestService_DeathBeforeServingFailsTheStart(t *testing.T) {

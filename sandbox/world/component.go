@@ -21,7 +21,7 @@ func (c *component) each(act func(*process.Service)) {
 }
 
 // start starts what does not run, and returns when all of it serves. It reports
-// whether there was something to start.
+// whether something did not serve before.
 func (c *component) start(ctx context.Context) (bool, error) {
 	var some atomic.Bool
 	var mu sync.Mutex
