@@ -74,11 +74,15 @@ func (b *bounds) reference(number int) ReferenceFate {
 func (b *bounds) finalizers(id graph.ID) [][]string {
 	f, stored := b.start[id], b.g.Finalizers(id)
 	now := presentFinalizers(f, stored)
+	_, _, m := b.g.Kind(id)
 	if f&isDeleting != 0 {
-		return b.served(id, nil, now)
+		lists := b.served(id, nil, now)
+		if f&isForeground == 0 && b.may.has(id, fore) {
+			lists = b.served(id, lists, FinalizersAfterDelete(metav1.DeletePropagationForeground, m.Type, now))
+		}
+		return lists
 	}
 	var lists [][]string
-	_, _, m := b.g.Kind(id)
 	for _, way := range [...]struct {
 		mark   marks
 		policy metav1.DeletionPropagation

@@ -62,6 +62,9 @@ func (w *world) delete(id graph.ID, policy metav1.DeletionPropagation, rule Rule
 	if was&isDeleting == 0 || was&(isForeground|isOrphan) != now&(isForeground|isOrphan) {
 		w.note(id, Terminating, rule, -1)
 	}
+	if was&isDeleting == 0 {
+		w.flags[id] |= isFresh
+	}
 	if now&isNamespace != 0 {
 		w.enqueue(id, isEmptying)
 	}
@@ -71,6 +74,9 @@ func (w *world) delete(id graph.ID, policy metav1.DeletionPropagation, rule Rule
 		w.enqueue(id, isOrphaning)
 	case now&isForeground != 0 && was&isWaiting != isWaiting:
 		w.flags[id] |= isMarked
+		if !w.busy {
+			w.flags[id] |= isMarkedFirst
+		}
 		w.queueDependents(id)
 		w.enqueue(id, isFinishing)
 	}
@@ -136,7 +142,9 @@ func (w *world) remove(id graph.ID, rule Rule) {
 	w.flags[id] |= isGone
 	if ns := w.namespace(id); ns != graph.None {
 		w.remaining[ns]--
-		w.removeIfFree(ns, N0)
+		if w.remaining[ns] == 0 && w.is(ns, isDeleting) {
+			w.enqueue(ns, isEmptying)
+		}
 	}
 }
 
@@ -152,12 +160,36 @@ func (w *world) removeIfFree(id graph.ID, rule Rule) {
 	w.remove(id, rule)
 }
 
+// queueDependents has the dependents looked at that the collector connects with
+// what happened to the owner. Of an owner that it only polls these are the ones
+// that name it as it is polled.
 func (w *world) queueDependents(owner graph.ID) {
+	surely := !w.any(owner, isUnmonitored) || w.polledSurely(owner)
+	maybe := w.any(owner, isPolled)
 	for _, number := range w.g.Dependents(owner) {
-		if !w.dropped[number] {
-			w.enqueue(w.g.Edge(int(number)).Dependent, isQueued)
+		if !w.dropped[number] && (surely || maybe) {
+			w.look(w.g.Edge(int(number)).Dependent, surely)
 		}
 	}
+}
+
+// look has an object looked at, or perhaps looked at. One that is not observed
+// is not told of anything; it is polled, or it is not.
+func (w *world) look(id graph.ID, surely bool) {
+	switch {
+	case w.any(id, isUnmonitored) && !w.any(id, isPolled):
+	case surely && (!w.any(id, isUnmonitored) || w.polledSurely(id)):
+		w.enqueue(id, isQueued)
+	case !w.any(id, isGone):
+		w.flags[id] |= mayBeQueued
+		w.busy = true
+	}
+}
+
+// polledSurely reports whether the collector polls the object and all
+// dependents agree on its coordinates.
+func (w *world) polledSurely(id graph.ID) bool {
+	return w.any(id, isPolled) && !w.disputed(id)
 }
 
 // forget takes a reference that the collector's graph has out of the counts.
@@ -176,6 +208,12 @@ func (w *world) finishOwner(number int) {
 	}
 }
 
+// unhold has an owner looked at, whether or not it waits: a reference that
+// blocked it was dropped or freed.
+func (w *world) unhold(number int) {
+	w.look(w.g.Edge(number).Owner, true)
+}
+
 // drop removes a reference from its object. An object that the collector tries
 // again and again may be judged now.
 func (w *world) drop(number int, verb Verb, rule Rule) {
@@ -187,7 +225,7 @@ func (w *world) drop(number int, verb Verb, rule Rule) {
 		blocked := w.blocks(number)
 		w.forget(number)
 		if blocked {
-			w.finishOwner(number)
+			w.unhold(number)
 		}
 	}
 	w.dropped[number] = true
@@ -205,5 +243,5 @@ func (w *world) unblock(number int) {
 	w.blockers[w.g.Edge(number).Owner]--
 	w.unblocked[number] = true
 	w.note(w.g.Edge(number).Dependent, Unblocked, R09, number)
-	w.finishOwner(number)
+	w.unhold(number)
 }

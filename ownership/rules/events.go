@@ -10,9 +10,7 @@ func (w *world) apply(e Event) {
 	case restarted:
 		w.restart()
 	case created:
-		for _, id := range e.objects {
-			w.observe(id)
-		}
+		w.create(e.objects)
 	case deleted:
 		for _, id := range e.objects {
 			w.delete(id, e.policy, F1)
@@ -20,17 +18,37 @@ func (w *world) apply(e Event) {
 	}
 }
 
+// create lets the collector observe objects. Where one of them owns another it
+// may be taken for a virtual owner first, and then it is looked at.
+func (w *world) create(objects []graph.ID) {
+	created := make(map[graph.ID]bool, len(objects))
+	for _, id := range objects {
+		created[id] = true
+	}
+	for _, id := range objects {
+		w.observe(id)
+		first, last := w.g.ReferenceRange(id)
+		for number := first; number < last; number++ {
+			if owner := w.g.Edge(number).Owner; created[owner] && owner != id {
+				w.look(owner, false)
+			}
+		}
+	}
+}
+
 func (w *world) restart() {
-	w.restarted = true
 	for id := range graph.ID(w.g.Len()) {
 		if w.any(id, isGone) {
 			continue
 		}
 		f := &w.flags[id]
 		if *f&isWaiting != isWaiting {
-			*f &^= isMarked
+			*f &^= isMarked | isMarkedFirst
 		}
 		w.observe(id)
+		if w.dependents[id] > 0 {
+			w.look(id, false) // it may be taken for a virtual owner first
+		}
 		w.restartTransitions(id)
 	}
 }
@@ -51,14 +69,14 @@ func (w *world) restartTransitions(id graph.ID) {
 	}
 	w.enqueue(id, isFinishing)
 	for _, number := range w.g.Dependents(id) {
-		w.flags[w.g.Edge(int(number)).Dependent] |= mayBeQueued
+		w.look(w.g.Edge(int(number)).Dependent, false)
 	}
 }
 
 // observe is section 1.3: whether the collector looks at an object because it
 // sees it, or references of it, for the first time.
 func (w *world) observe(id graph.ID) {
-	if w.any(id, isGone) {
+	if w.any(id, isGone|isUnmonitored) {
 		return
 	}
 	first, last := w.g.ReferenceRange(id)
@@ -67,7 +85,7 @@ func (w *world) observe(id graph.ID) {
 		case sure:
 			w.enqueue(id, isQueued)
 		case may:
-			w.flags[id] |= mayBeQueued
+			w.look(id, false)
 		}
 	}
 }
@@ -85,7 +103,7 @@ func (w *world) attracts(number, first int) (sure, may bool) {
 		}
 	}
 	if observed {
-		return !e.Matches, w.restarted && w.disputed(e.Owner)
+		return !e.Matches, w.disputed(e.Owner)
 	}
 	static := w.staticClass(number)
 	if static.Class == Solid && (!e.Linked || w.any(e.Owner, isGone)) || static.Class == Absent {

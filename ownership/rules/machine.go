@@ -48,12 +48,15 @@ func (m *machine) work(id graph.ID) {
 			m.delete(content, metav1.DeletePropagationBackground, N0)
 		}
 		m.removeIfFree(id, N0)
+		todo &^= isEmptying
 	case todo&isOrphaning != 0:
 		m.orphan(id)
+		todo &^= isOrphaning
 	default:
 		m.attempt(id)
+		return
 	}
-	if left := todo & (isOrphaning | isFinishing | isQueued); todo&isEmptying != 0 && left != 0 {
+	if left := todo & (isOrphaning | isFinishing | isQueued); left != 0 {
 		m.enqueue(id, left)
 	}
 }

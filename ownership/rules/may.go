@@ -21,6 +21,9 @@ func newMay(w *world, start []flags, earlier *may) *may {
 		if p.was(id, isMarked) {
 			p.addToOwners(id, waits)
 		}
+		if p.was(id, isGone) {
+			p.judgeTwins(id)
+		}
 	}
 	p.run()
 	return p
@@ -73,11 +76,31 @@ func (p *may) judgeObject(id graph.ID) {
 		p.add(id, emptied|back)
 	}
 	p.judgeTriggers(id)
-	if !p.was(id, isDeleting) {
+	// A worker may not have heard yet that an object is being deleted.
+	if !p.was(id, isDeleting) || p.was(id, isFresh) {
 		p.judgeReferences(id)
 	}
 	p.judgeOrphaned(id)
+	p.judgeTwins(id)
 	p.judgeEnd(id)
+}
+
+// judgeTwins: of two references with one uid the collector compares the wrong
+// ones when it sees any change of the object, and may take the owner for freed.
+func (p *may) judgeTwins(id graph.ID) {
+	if !p.was(id, isTwinned) {
+		return
+	}
+	first, last := p.g.ReferenceRange(id)
+	changed := p.has(id, dies) || p.was(id, isGone)
+	for number := first; number < last; number++ {
+		changed = changed || p.refs[number]&(pruned|orphaned|freed) != 0
+	}
+	for number := first; number < last && changed; number++ {
+		if e := p.g.Edge(number); e.Blocking {
+			p.add(e.Owner, looksAt|finishes)
+		}
+	}
 }
 
 // judgeTriggers finds what makes the collector look at an object.
@@ -90,7 +113,7 @@ func (p *may) judgeTriggers(id graph.ID) {
 		e := p.g.Edge(number)
 		observed := !p.was(e.Owner, isUnmonitored)
 		started := observed && p.has(e.Owner, waits) && !p.waited(e.Owner)
-		rescanned := observed && p.has(e.Owner, waits) && p.has(e.Owner, finishes) && e.Blocking
+		rescanned := observed && (p.has(e.Owner, waits) || p.was(e.Owner, isMarked)) && p.has(e.Owner, finishes|looksAt) && e.Blocking
 		cured := p.refs[number]&orphaned != 0 && p.staticClass(number).Possible&errorClasses != 0
 		if p.has(e.Owner, goes) || started || rescanned || cured {
 			p.add(id, looksAt)
@@ -118,7 +141,7 @@ func (p *may) judgeReferences(id graph.ID) {
 
 // unmanaged0 is unmanaged at the start.
 func (p *pass) unmanaged0(id graph.ID) bool {
-	return p.was(id, isUnmonitored) && len(p.g.Dependents(id)) == 0
+	return p.was(id, isUnmonitored) && !p.was(id, isPolled)
 }
 
 // summary of the views of an object's references.
@@ -136,8 +159,10 @@ func (p *may) sum(first, last int) summary {
 		s.stuck = s.stuck || v.failed && !v.orphaned
 		s.dangling = s.dangling || v.dangling()
 		s.waiting = s.waiting || v.waiting
-		s.allDangling = s.allDangling && (v.dangling() || v.orphaned)
-		s.allAbsent = s.allAbsent && (v.absent || v.orphaned || p.refs[number]&pruned != 0)
+		// A solid reference can be pruned with a dangling one of its uid (R16).
+		dropped := p.refs[number]&(pruned|orphaned) != 0
+		s.allDangling = s.allDangling && (v.dangling() || dropped)
+		s.allAbsent = s.allAbsent && (v.absent || dropped)
 		if v.solid {
 			s.solid++
 		}
@@ -236,7 +261,8 @@ func (p *may) judgeOrphaned(id graph.ID) {
 	first, last := p.g.ReferenceRange(id)
 	for number := first; number < last; number++ {
 		owner := p.g.Edge(number).Owner
-		if p.has(owner, orph) && !p.was(owner, isUnmonitored) {
+		// A second DELETE does not call back who is orphaning already.
+		if (p.has(owner, orph) || p.was(owner, isOrphaning)) && !p.was(owner, isUnmonitored) {
 			p.addRef(number, orphaned)
 		}
 	}
@@ -245,7 +271,7 @@ func (p *may) judgeOrphaned(id graph.ID) {
 // judgeEnd: how an object that is being deleted comes to its end.
 func (p *may) judgeEnd(id graph.ID) {
 	if p.has(id, waits) {
-		started := !p.waited(id) || p.has(id, finishes)
+		started := !p.waited(id) || p.has(id, finishes|looksAt)
 		if started && p.blocking[id] == 0 && !p.was(id, isUnmonitored) {
 			p.add(id, released)
 		}

@@ -12,7 +12,7 @@ type must struct {
 
 func newMust(w *world, start []flags, m *may) *must {
 	p := &must{pass: newPass(w, start), may: m}
-	p.judge = p.judgeObject
+	p.judge, p.upper = p.judgeObject, m.pass
 	p.run()
 	return p
 }
@@ -66,8 +66,10 @@ func (p *must) support(number int) support {
 	if !e.Linked || p.was(e.Owner, isGone) {
 		return support{lost: true}
 	}
+	observed := !p.was(e.Dependent, isUnmonitored)
 	if p.has(e.Owner, goes) {
-		return support{lost: true, noticed: !p.was(e.Dependent, isUnmonitored), dynamic: true}
+		known := !p.was(e.Owner, isUnmonitored) || p.polledSurely(e.Owner)
+		return support{lost: true, noticed: observed && known, dynamic: true}
 	}
 	if !p.staysWaiting(number, e) {
 		return support{}
@@ -75,7 +77,7 @@ func (p *must) support(number int) support {
 	if p.waited(e.Owner) {
 		return support{lost: true}
 	}
-	return support{lost: true, noticed: !p.was(e.Owner, isUnmonitored) && !p.was(e.Dependent, isUnmonitored), dynamic: true}
+	return support{lost: true, noticed: observed && !p.was(e.Owner, isUnmonitored), dynamic: true}
 }
 
 // staysWaiting: once the owner is being deleted it either waits or is gone, as
@@ -107,9 +109,12 @@ func (p *must) judgeReferences(id graph.ID) {
 		}
 		dynamic = dynamic || s.dynamic
 		unnoticed = unnoticed || s.dynamic && !s.noticed
-		orphans = orphans || p.may.refs[number]&orphaned != 0
+		// Orphaning, or R16, may take the last reference and leave a free object.
+		orphans = orphans || p.may.refs[number]&orphaned != 0 ||
+			p.was(id, isTwinned) && p.may.refs[number]&pruned != 0
 	}
-	looked := p.was(id, isQueued) || dynamic && !unnoticed
+	polled := p.was(id, isPolled) && p.was(id, isQueued)
+	looked := polled || !unnoticed && (dynamic || p.was(id, isQueued))
 	if lost == last-first && lost > 0 && looked && !orphans {
 		p.judgeDelete(id)
 	}
@@ -146,7 +151,7 @@ func (p *must) judgeBreaker(id graph.ID, how marks) {
 	marked, stays := false, false
 	for _, number := range p.g.Dependents(id) {
 		dependent := p.g.Edge(int(number)).Dependent
-		if !p.was(dependent, isMarked) || p.was(dependent, isGone) {
+		if !p.was(dependent, isMarkedFirst) || p.was(dependent, isGone) {
 			continue
 		}
 		marked = marked || p.breaker(dependent)
@@ -192,7 +197,7 @@ func (p *must) alwaysSolid(number int) bool {
 func (p *must) judgeEnd(id graph.ID) {
 	observed := !p.was(id, isUnmonitored)
 	ways := p.may.bits[id]
-	free := observed && p.blocking[id] == 0 && (!p.waited(id) || p.has(id, finishes))
+	free := observed && p.blocking[id] == 0 && (!p.waited(id) || p.has(id, finishes|looksAt))
 	if free && ways&fore != 0 {
 		p.add(id, released)
 	}

@@ -54,6 +54,8 @@ type pass struct {
 	todo    []graph.ID
 	pending []bool
 	judge   func(graph.ID)
+	// upper is, to the pass of what must happen, that of what may.
+	upper *pass
 }
 
 func newPass(w *world, start []flags) *pass {
@@ -126,7 +128,7 @@ func (p *pass) waited(id graph.ID) bool { return p.start[id]&isWaiting == isWait
 // breaker reports whether the object is one that lets row R09 break a cycle,
 // and is gone as soon as it is released.
 func (p *pass) breaker(id graph.ID) bool {
-	return p.was(id, isMarked) && !p.was(id, hasOther|isNamespace)
+	return p.was(id, isMarkedFirst) && !p.was(id, hasOther|isNamespace)
 }
 
 func (p *pass) has(id graph.ID, m marks) bool { return p.bits[id]&m != 0 }
@@ -183,8 +185,14 @@ func (p *pass) addToOwners(id graph.ID, fresh marks) {
 		if fresh&waits != 0 {
 			p.add(p.g.Edge(number).Owner, depWaits)
 		}
-		if fresh&goes != 0 {
-			p.addRef(number, vanished|cleared)
+		if fresh&goes == 0 {
+			continue
+		}
+		p.addRef(number, vanished|cleared)
+		// A reference that was dropped before its object went does not tell
+		// the owner, unless it blocked.
+		if p.upper == nil || p.upper.refs[number]&(pruned|orphaned) == 0 {
+			p.add(p.g.Edge(number).Owner, finishes)
 		}
 	}
 }
@@ -216,8 +224,12 @@ func (p *pass) addRef(number int, m refMarks) {
 			p.besides[e.Owner]--
 		}
 	}
-	if fresh&vanished != 0 || e.Blocking {
+	if e.Blocking {
+		// Dropped or freed it has the owner looked at, waiting or not.
 		p.add(e.Owner, finishes)
-		p.push(e.Owner)
+		if m&(pruned|orphaned|freed) != 0 {
+			p.add(e.Owner, looksAt)
+		}
 	}
+	p.push(e.Owner)
 }

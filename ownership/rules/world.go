@@ -23,12 +23,16 @@ const (
 	isRewritten                     // a DELETE changed its finalizers
 	isGone                          // it does not exist any more
 	isMarked                        // the collector's node is marked deletingDependents
+	isMarkedFirst                   // the same, before the collector looked at anything else
 	isQueued                        // the collector surely looks at it
 	mayBeQueued                     // the collector looks at it, or not
 	isFinishing                     // the collector looks whether it still has to wait
 	isOrphaning                     // the collector drops the references to it
 	isEmptying                      // the namespace controller deletes its contents
 	isScanned                       // while it waits, its blocking dependents were queued
+	isPolled                        // it is not observed, but owns what is
+	isFresh                         // the collector has not seen yet that it is being deleted
+	isTwinned                       // it names one uid more than once
 	isRetrying                      // the collector looks at it again and again (R06)
 )
 
@@ -54,10 +58,10 @@ type world struct {
 	dependents, blockers []int32
 	// disputes remembers, by node, whether dependents disagree on it: 0 not
 	// known, 1 no, 2 yes.
-	disputes  []uint8
-	queue     []graph.ID
-	effects   []Effect
-	restarted bool
+	disputes []uint8
+	busy     bool // something was queued, for sure or perhaps
+	queue    []graph.ID
+	effects  []Effect
 }
 
 func newWorld(g *graph.Graph) *world {
@@ -75,6 +79,7 @@ func newWorld(g *graph.Graph) *world {
 	}
 	w.classifyKinds()
 	w.countDependents()
+	w.resume()
 	w.fillNamespaces()
 	return w
 }
@@ -99,6 +104,9 @@ func (w *world) initial(id graph.ID) flags {
 	f |= finalizerFlags(w.g.Finalizers(id))
 	if f&isWaiting == isWaiting && f&isUnmonitored == 0 {
 		f |= isMarked
+	}
+	if f&isMarked != 0 {
+		f |= isMarkedFirst
 	}
 	return f
 }
@@ -200,17 +208,40 @@ func (w *world) blocks(number int) bool {
 	return w.inGraph(number) && !w.unblocked[number] && w.g.Edge(number).Blocking
 }
 
+// poll starts to poll an object that is not observed, if somebody names it by
+// coordinates that lead to it; surely so if nobody knows it by others.
+func (w *world) poll(id graph.ID) {
+	reached := false
+	for _, number := range w.g.Dependents(id) {
+		reached = reached || w.inGraph(int(number)) && w.g.Edge(int(number)).Linked
+	}
+	if !reached {
+		return
+	}
+	w.flags[id] |= isPolled
+	if w.disputed(id) {
+		w.flags[id] |= mayBeQueued
+		return
+	}
+	w.enqueue(id, isQueued)
+}
+
 // unmanaged reports whether the collector leaves the object alone because it
-// does not observe it. It still polls one that observed objects name as owner
-// (R20), and then treats it like any other until it is being deleted: what
+// does not observe it. It polls one that observed objects named as owner (R20),
+// for ever, and treats it like any other until it is being deleted: what
 // follows then it does not notice.
 func (w *world) unmanaged(id graph.ID) bool {
-	return w.any(id, isUnmonitored) && (w.dependents[id] == 0 || w.any(id, isDeleting))
+	return w.any(id, isUnmonitored) && (!w.any(id, isPolled) || w.any(id, isDeleting))
 }
 
 func (w *world) countDependents() {
+	lastNamedBy := make([]graph.ID, w.g.Nodes())
 	for number := range w.g.References() {
 		e := w.g.Edge(number)
+		if lastNamedBy[e.Owner] == e.Dependent+1 {
+			w.flags[e.Dependent] |= isTwinned
+		}
+		lastNamedBy[e.Owner] = e.Dependent + 1
 		if !w.inGraph(number) {
 			continue
 		}
@@ -219,18 +250,27 @@ func (w *world) countDependents() {
 			w.blockers[e.Owner]++
 		}
 	}
+}
+
+// resume enqueues what the collector tries again and again without being told:
+// objects that it polls, and orphaning that has not succeeded yet.
+func (w *world) resume() {
 	for id := range graph.ID(w.g.Len()) {
-		if w.any(id, isUnmonitored) && w.dependents[id] > 0 {
-			w.enqueue(id, isQueued)
+		switch {
+		case w.any(id, isUnmonitored):
+			w.poll(id)
+		case w.is(id, isDeleting|isOrphan) && !w.any(id, isUnmonitored):
+			w.enqueue(id, isOrphaning)
 		}
 	}
 }
 
 // enqueue gives the collector, or the namespace controller, something to do.
 func (w *world) enqueue(id graph.ID, what flags) {
-	if w.any(id, isGone) || w.any(id, what) {
+	if w.any(id, isGone) || w.is(id, what) {
 		return
 	}
 	w.flags[id] |= what
+	w.busy = true
 	w.queue = append(w.queue, id)
 }
