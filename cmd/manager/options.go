@@ -1,0 +1,72 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/pflag"
+	"go.uber.org/zap/zapcore"
+)
+
+type options struct {
+	kubeconfig       string
+	releaseNamespace string
+	archive          string
+	metricsAddress   string
+	probeAddress     string
+	logFormat        string
+	logLevel         string
+	leaderElect      bool
+	concurrency      int
+	terminatingAfter time.Duration
+}
+
+const (
+	formatJSON    = "json"
+	formatConsole = "console"
+)
+
+func defaultOptions() *options {
+	return &options{
+		releaseNamespace: os.Getenv("POD_NAMESPACE"),
+		archive:          "configmap://teamspace-archive",
+		metricsAddress:   ":8080",
+		probeAddress:     ":8081",
+		logFormat:        formatJSON,
+		logLevel:         zapcore.InfoLevel.String(),
+		leaderElect:      true,
+		concurrency:      10,
+		terminatingAfter: 5 * time.Minute,
+	}
+}
+
+func (o *options) addFlags(flags *pflag.FlagSet) {
+	flags.StringVar(&o.kubeconfig, "kubeconfig", o.kubeconfig, "kubeconfig file of the cluster; empty: the cluster that the process runs in, or else the usual kubeconfig")
+	flags.StringVar(&o.releaseNamespace, "release-namespace", o.releaseNamespace, "namespace of the release, which holds the lease and is never given to a team (default $POD_NAMESPACE)")
+	flags.StringVar(&o.archive, "archive", o.archive, "where the records of deleted TeamSpaces go: configmap://NAMESPACE or file:///DIRECTORY")
+	flags.StringVar(&o.metricsAddress, "metrics-bind-address", o.metricsAddress, "address of /metrics; 0 turns it off")
+	flags.StringVar(&o.probeAddress, "health-probe-bind-address", o.probeAddress, "address of /healthz and /readyz; 0 turns them off")
+	flags.StringVar(&o.logFormat, "log-format", o.logFormat, "json, or console for people")
+	flags.StringVar(&o.logLevel, "log-level", o.logLevel, "debug, info, warn or error")
+	flags.BoolVar(&o.leaderElect, "leader-elect", o.leaderElect, "write only while holding the lease; turn off only where a second manager cannot run")
+	flags.IntVar(&o.concurrency, "concurrency", o.concurrency, "how many TeamSpaces are worked on at the same time")
+	flags.DurationVar(&o.terminatingAfter, "terminating-after", o.terminatingAfter, "how long a team's namespace may be Terminating before the metric teamspace_namespaces_terminating counts it")
+}
+
+func (o *options) validate() error {
+	if o.releaseNamespace == "" {
+		return errors.New("no release namespace: set --release-namespace or the environment variable POD_NAMESPACE")
+	}
+	if o.logFormat != formatJSON && o.logFormat != formatConsole {
+		return fmt.Errorf("--log-format %q: want %s or %s", o.logFormat, formatJSON, formatConsole)
+	}
+	if _, err := zapcore.ParseLevel(o.logLevel); err != nil {
+		return fmt.Errorf("--log-level %q: want debug, info, warn or error", o.logLevel)
+	}
+	if o.concurrency < 1 {
+		return fmt.Errorf("--concurrency %d: want at least 1", o.concurrency)
+	}
+	return nil
+}

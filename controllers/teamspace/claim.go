@@ -1,0 +1,153 @@
+package teamspace
+
+import (
+	"fmt"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"labhub.io/teamspace/api/v1alpha1"
+)
+
+// claim is what a TeamSpace may say about the namespace that has its name.
+type claim int
+
+const (
+	// claimNone: there is no such namespace.
+	claimNone claim = iota
+
+	// claimOurs: label and controller reference with the live uid are there.
+	claimOurs
+
+	// claimLoose: ours, but the reference does not read as we write it. A wrong name
+	// in it counts as an absent owner (K6, R17), so that it has to be put right.
+	claimLoose
+
+	// claimTerminating: ours, and being deleted.
+	claimTerminating
+
+	// claimStale: it belonged to an earlier TeamSpace of this name. The collector
+	// deletes it when it next looks (K6, R11), so that the reference has to go.
+	claimStale
+
+	// claimAdoptable: somebody who may do so has handed it over by annotation.
+	claimAdoptable
+
+	// claimProtected: the release's own namespace or that of the archive.
+	claimProtected
+
+	// claimForeign: somebody else's.
+	claimForeign
+)
+
+// claim judges a namespace; nil is none. It decides from the two objects alone.
+func (r *Reconciler) claim(ts *v1alpha1.TeamSpace, ns *metav1.PartialObjectMetadata) claim {
+	switch {
+	case ns == nil:
+		return claimNone
+	case r.protected.Has(ns.Name):
+		return claimProtected
+	case ns.Labels[v1alpha1.LabelTeamSpace] == ts.Name && slices.ContainsFunc(ns.OwnerReferences, controlledBy(ts)):
+		return claimOfOwn(ts, ns)
+	case slices.ContainsFunc(ns.OwnerReferences, staleFor(ts)):
+		return claimStale
+	case ns.Annotations[v1alpha1.AnnotationAdopt] == ts.Name && ns.DeletionTimestamp.IsZero() && metav1.GetControllerOf(ns) == nil:
+		return claimAdoptable
+	default:
+		return claimForeign
+	}
+}
+
+func claimOfOwn(ts *v1alpha1.TeamSpace, ns *metav1.PartialObjectMetadata) claim {
+	switch {
+	case !ns.DeletionTimestamp.IsZero():
+		return claimTerminating
+	case !slices.ContainsFunc(ns.OwnerReferences, sameReference(ownerReference(ts))):
+		return claimLoose
+	default:
+		return claimOurs
+	}
+}
+
+// mend returns the namespace as it should be. A stale reference goes even when the
+// namespace is handed over to nobody: removing a reference is always safe, leaving
+// it is not.
+func (r *Reconciler) mend(ts *v1alpha1.TeamSpace, ns *metav1.PartialObjectMetadata) *metav1.PartialObjectMetadata {
+	mended := ns.DeepCopy()
+	if r.claim(ts, mended) == claimStale {
+		mended.OwnerReferences = slices.DeleteFunc(mended.OwnerReferences, staleFor(ts))
+	}
+	if c := r.claim(ts, mended); c == claimLoose || c == claimAdoptable {
+		mended.OwnerReferences = slices.DeleteFunc(mended.OwnerReferences, hasUID(ts))
+		mended.OwnerReferences = append(mended.OwnerReferences, ownerReference(ts))
+		metav1.SetMetaDataLabel(&mended.ObjectMeta, v1alpha1.LabelTeamSpace, ts.Name)
+		delete(mended.Annotations, v1alpha1.AnnotationAdopt)
+	}
+	return mended
+}
+
+// released returns the namespace without our reference and marked so that a later
+// TeamSpace of this name takes it back.
+func released(ts *v1alpha1.TeamSpace, ns *metav1.PartialObjectMetadata) *metav1.PartialObjectMetadata {
+	free := ns.DeepCopy()
+	free.OwnerReferences = slices.DeleteFunc(free.OwnerReferences, hasUID(ts))
+	metav1.SetMetaDataAnnotation(&free.ObjectMeta, v1alpha1.AnnotationAdopt, ts.Name)
+	return free
+}
+
+// verdict is a claim in the words of the condition NamespaceReady.
+type verdict struct {
+	status          metav1.ConditionStatus
+	reason, message string
+}
+
+func (c claim) verdict(teamSpace string) verdict {
+	ns := v1alpha1.NamespaceFor(teamSpace)
+	switch c {
+	case claimOurs:
+		return verdict{metav1.ConditionTrue, v1alpha1.ReasonActive, fmt.Sprintf("namespace %q is Active", ns)}
+	case claimTerminating:
+		return verdict{metav1.ConditionFalse, v1alpha1.ReasonNamespaceTerminating, fmt.Sprintf("namespace %q is being deleted; it is made again when it is gone", ns)}
+	case claimProtected:
+		return verdict{metav1.ConditionFalse, v1alpha1.ReasonNamespaceConflict, fmt.Sprintf("namespace %q is TeamSpace's own and is never given to a team; choose another name for the TeamSpace", ns)}
+	case claimForeign:
+		adopt := fmt.Sprintf("delete it, or hand it over with: kubectl annotate namespace %s %s=%s", ns, v1alpha1.AnnotationAdopt, teamSpace)
+		return verdict{metav1.ConditionFalse, v1alpha1.ReasonNamespaceConflict, fmt.Sprintf("namespace %q is there already and does not belong to this TeamSpace, so it is left alone; %s", ns, adopt)}
+	default:
+		return verdict{metav1.ConditionFalse, v1alpha1.ReasonProgressing, fmt.Sprintf("namespace %q is not there yet", ns)}
+	}
+}
+
+// ownerReference is the one reference that makes a namespace a TeamSpace's own.
+func ownerReference(ts *v1alpha1.TeamSpace) metav1.OwnerReference {
+	return *metav1.NewControllerRef(ts, v1alpha1.GroupVersionKind)
+}
+
+func sameReference(wanted metav1.OwnerReference) func(metav1.OwnerReference) bool {
+	return func(ref metav1.OwnerReference) bool {
+		return ref.UID == wanted.UID && ref.Name == wanted.Name && ref.Kind == wanted.Kind && isTeamSpace(ref) &&
+			isTrue(ref.Controller) && isTrue(ref.BlockOwnerDeletion)
+	}
+}
+
+func controlledBy(ts *v1alpha1.TeamSpace) func(metav1.OwnerReference) bool {
+	return func(ref metav1.OwnerReference) bool { return ref.UID == ts.UID && isTrue(ref.Controller) }
+}
+
+func hasUID(ts *v1alpha1.TeamSpace) func(metav1.OwnerReference) bool {
+	return func(ref metav1.OwnerReference) bool { return ref.UID == ts.UID }
+}
+
+func staleFor(ts *v1alpha1.TeamSpace) func(metav1.OwnerReference) bool {
+	return func(ref metav1.OwnerReference) bool {
+		return isTeamSpace(ref) && ref.Name == ts.Name && ref.UID != ts.UID
+	}
+}
+
+func isTeamSpace(ref metav1.OwnerReference) bool {
+	gv, err := schema.ParseGroupVersion(ref.APIVersion)
+	return err == nil && gv.Group == v1alpha1.GroupVersion.Group && ref.Kind == v1alpha1.GroupVersionKind.Kind
+}
+
+func isTrue(b *bool) bool { return b != nil && *b }

@@ -1,0 +1,85 @@
+package teamspace
+
+import (
+	"context"
+	"fmt"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"labhub.io/teamspace/api/v1alpha1"
+	"labhub.io/teamspace/archive"
+)
+
+// markTerminating takes Ready back before anything else happens, and ends the pass
+// when our finalizer is not there: then the TeamSpace is no longer ours to hold.
+func (r *Reconciler) markTerminating(ctx context.Context, p *pass) (bool, error) {
+	ns, err := r.namespace(ctx, r.Client, p.ts.Name)
+	if err != nil {
+		return false, err
+	}
+	p.accept(ns, r.claim(p.ts, ns))
+	p.set(v1alpha1.ConditionReady, metav1.ConditionFalse, v1alpha1.ReasonTerminating, "the TeamSpace is being deleted")
+	p.clear(v1alpha1.ConditionReconciling, v1alpha1.ConditionStalled)
+	if err := r.writeStatus(ctx, p); err != nil {
+		return false, err
+	}
+	return controllerutil.ContainsFinalizer(p.ts, v1alpha1.Finalizer), nil
+}
+
+// archiveRecord stores the record, built from the TeamSpace alone, and goes on only
+// when it was read back.
+func (r *Reconciler) archiveRecord(ctx context.Context, p *pass) (bool, error) {
+	record, err := archive.NewRecord(p.ts, r.clock.Now())
+	if err == nil {
+		record, err = archive.Save(ctx, r.archive, record)
+	}
+	archiveWrites.WithLabelValues(outcome(err)).Inc()
+	if err != nil {
+		p.set(v1alpha1.ConditionArchived, metav1.ConditionFalse, v1alpha1.ReasonArchiveFailed, err.Error())
+		if statusErr := r.writeStatus(ctx, p); statusErr != nil {
+			return false, statusErr
+		}
+		return false, fmt.Errorf("archiving TeamSpace %q: %w", p.ts.Name, err)
+	}
+	p.set(v1alpha1.ConditionArchived, metav1.ConditionTrue, v1alpha1.ReasonArchiveWritten, "the record of uid "+record.UID+" is stored and was read back")
+	return true, r.writeStatus(ctx, p)
+}
+
+// releaseIfTypeGoes keeps the removal of the CustomResourceDefinition from taking
+// every team's namespace with it: the namespace loses its reference and becomes
+// adoptable by a later TeamSpace of the same name.
+func (r *Reconciler) releaseIfTypeGoes(ctx context.Context, p *pass) (bool, error) {
+	going, err := r.typeGoes(ctx)
+	if err != nil || !going {
+		return err == nil, err
+	}
+	ns, err := r.namespace(ctx, r.live, p.ts.Name)
+	if err != nil {
+		return false, err
+	}
+	switch r.claim(p.ts, ns) {
+	case claimOurs, claimLoose:
+		return true, r.patchNamespace(ctx, ns, released(p.ts, ns))
+	default:
+		return true, nil // nothing of ours that could still be kept
+	}
+}
+
+// typeGoes asks the API server, never a cache, whether the CustomResourceDefinition
+// is being deleted. One that is gone already is the same answer.
+func (r *Reconciler) typeGoes(ctx context.Context) (bool, error) {
+	crd := &metav1.PartialObjectMetadata{}
+	crd.SetGroupVersionKind(apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition"))
+	err := r.live.Get(ctx, client.ObjectKey{Name: v1alpha1.CRDName}, crd)
+	if apierrors.IsNotFound(err) {
+		return true, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("asking whether CustomResourceDefinition %q is being deleted: %w", v1alpha1.CRDName, err)
+	}
+	return !crd.DeletionTimestamp.IsZero(), nil
+}
