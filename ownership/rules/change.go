@@ -62,7 +62,7 @@ func (w *world) delete(id graph.ID, policy metav1.DeletionPropagation, rule Rule
 	if was&isDeleting == 0 || was&(isForeground|isOrphan) != now&(isForeground|isOrphan) {
 		w.note(id, Terminating, rule, -1)
 	}
-	if was&isDeleting == 0 {
+	if was&isDeleting == 0 && w.busy {
 		w.flags[id] |= isFresh
 	}
 	if now&isNamespace != 0 {

@@ -36,7 +36,14 @@ func (w *world) create(objects []graph.ID) {
 	}
 }
 
+// restart: the collector's cache and mapper start empty, so that of what they
+// may remember nothing is left; and it observes every object.
 func (w *world) restart() {
+	for i, c := range w.static {
+		if c.Class != 0 {
+			w.static[i] = only(c.Class, c.Rule)
+		}
+	}
 	for id := range graph.ID(w.g.Len()) {
 		if w.any(id, isGone) {
 			continue
@@ -109,7 +116,7 @@ func (w *world) attracts(number, first int) (sure, may bool) {
 	if static.Class == Solid && (!e.Linked || w.any(e.Owner, isGone)) || static.Class == Absent {
 		return true, false
 	}
-	return false, static.Possible.Has(Absent) || w.disputed(e.Owner)
+	return false, static.Doubt == D1 || w.disputed(e.Owner)
 }
 
 // disputed reports whether dependents disagree on an owner's coordinates, so

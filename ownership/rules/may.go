@@ -1,6 +1,8 @@
 package rules
 
 import (
+	"slices"
+
 	"labhub.io/teamspace/ownership/graph"
 )
 
@@ -115,7 +117,8 @@ func (p *may) judgeTriggers(id graph.ID) {
 		started := observed && p.has(e.Owner, waits) && !p.waited(e.Owner)
 		rescanned := observed && (p.has(e.Owner, waits) || p.was(e.Owner, isMarked)) && p.has(e.Owner, finishes|looksAt) && e.Blocking
 		cured := p.refs[number]&orphaned != 0 && p.staticClass(number).Possible&errorClasses != 0
-		if p.has(e.Owner, goes) || started || rescanned || cured {
+		went := p.has(e.Owner, goes) && !p.was(e.Owner, isGone)
+		if went || started || rescanned || cured {
 			p.add(id, looksAt)
 		}
 	}
@@ -154,6 +157,7 @@ type summary struct {
 
 func (p *may) sum(first, last int) summary {
 	s := summary{allDangling: true, allAbsent: true}
+	var forced []graph.ID // owners of references that have to be dropped first
 	for number := first; number < last; number++ {
 		v := p.view(number)
 		s.stuck = s.stuck || v.failed && !v.orphaned
@@ -163,11 +167,28 @@ func (p *may) sum(first, last int) summary {
 		dropped := p.refs[number]&(pruned|orphaned) != 0
 		s.allDangling = s.allDangling && (v.dangling() || dropped)
 		s.allAbsent = s.allAbsent && (v.absent || dropped)
+		if !v.dangling() && dropped {
+			forced = append(forced, p.g.Edge(number).Owner)
+		}
 		if v.solid {
 			s.solid++
 		}
 	}
+	if len(forced) > 0 && s.allDangling {
+		s.dangling = p.outlives(first, last, forced)
+	}
 	return s
+}
+
+// outlives reports whether a dangling reference is left when all references to
+// the given owners have been dropped.
+func (p *may) outlives(first, last int, dropped []graph.ID) bool {
+	for number := first; number < last; number++ {
+		if p.view(number).dangling() && !slices.Contains(dropped, p.g.Edge(number).Owner) {
+			return true
+		}
+	}
+	return false
 }
 
 // judgePrune: a dangling reference beside a solid one is dropped with all

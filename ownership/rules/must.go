@@ -47,49 +47,62 @@ func (p *must) judgeOrphaned(id graph.ID) {
 type support struct {
 	// lost: from some moment on it is never solid again.
 	lost bool
-	// noticed: the collector looks at the object after that moment; always is
-	// false for one that was lost from the start.
-	noticed bool
 	// dynamic: that moment is still to come.
 	dynamic bool
+	// noticed: the collector looks at the object at that moment or after it.
+	noticed bool
 }
 
 func (p *must) support(number int) support {
 	e := p.g.Edge(number)
 	static := p.staticClass(number)
-	if static.Possible == Classes(Absent) {
-		return support{lost: true}
-	}
-	if static.Possible&errorClasses != 0 || static.Possible == 0 {
+	if static.Possible&errorClasses != 0 || !static.Deterministic() {
 		return support{}
 	}
-	if !e.Linked || p.was(e.Owner, isGone) {
-		return support{lost: true}
+	switch {
+	case static.Class == Absent, !e.Linked, p.was(e.Owner, isGone):
+		return support{lost: true, noticed: p.notices(e) && !p.was(e.Owner, isGone)}
+	case p.has(e.Owner, goes):
+		return support{lost: true, dynamic: true, noticed: p.notices(e)}
+	case !p.staysWaiting(number, e):
+		return support{}
+	case p.waited(e.Owner):
+		return support{lost: true, noticed: p.notices(e)}
+	default:
+		return support{lost: true, dynamic: true, noticed: p.notices(e)}
 	}
-	observed := !p.was(e.Dependent, isUnmonitored)
+}
+
+// notices reports whether what surely becomes of the owner of that uid has the
+// collector look at the dependent: it ceases to exist, it starts to wait, or it
+// is looked at while it waits and this reference blocks it.
+func (p *must) notices(e graph.Edge) bool {
+	if p.was(e.Dependent, isUnmonitored) {
+		return false
+	}
+	if p.was(e.Owner, isUnmonitored) {
+		return p.has(e.Owner, goes) && e.Linked && p.polledSurely(e.Owner)
+	}
 	if p.has(e.Owner, goes) {
-		known := !p.was(e.Owner, isUnmonitored) || p.polledSurely(e.Owner)
-		return support{lost: true, noticed: observed && known, dynamic: true}
-	}
-	if !p.staysWaiting(number, e) {
-		return support{}
+		return true
 	}
 	if p.waited(e.Owner) {
-		return support{lost: true}
+		return e.Blocking && p.has(e.Owner, finishes)
 	}
-	return support{lost: true, noticed: observed && !p.was(e.Owner, isUnmonitored), dynamic: true}
+	return p.has(e.Owner, waits) || p.waitsOrGoes(e.Owner)
+}
+
+// waitsOrGoes: the object is surely deleted, and whatever the way it ends as
+// gone or as waiting.
+func (p *must) waitsOrGoes(id graph.ID) bool {
+	return p.has(id, collection) && !p.may.has(id, orph) && !p.was(id, ignoresPolicy|hasOther|isNamespace)
 }
 
 // staysWaiting: once the owner is being deleted it either waits or is gone, as
 // seen from this reference. An owner with finalizers of others becomes solid
 // again when it is released, unless this very reference forbids that.
 func (p *must) staysWaiting(number int, e graph.Edge) bool {
-	ends := p.has(e.Owner, waits) ||
-		p.has(e.Owner, collection) && p.may.bits[e.Owner]&orph == 0 && !p.was(e.Owner, ignoresPolicy)
-	if !ends || p.was(e.Owner, isNamespace) && !p.has(e.Owner, waits) {
-		return false
-	}
-	if !p.was(e.Owner, hasOther|isNamespace) {
+	if p.waitsOrGoes(e.Owner) || p.has(e.Owner, waits) && !p.was(e.Owner, hasOther|isNamespace) {
 		return true
 	}
 	blocks := e.Blocking && p.may.refs[number]&freed == 0 && !p.was(e.Dependent, isUnmonitored)
@@ -98,7 +111,7 @@ func (p *must) staysWaiting(number int, e graph.Edge) bool {
 
 func (p *must) judgeReferences(id graph.ID) {
 	first, last := p.g.ReferenceRange(id)
-	lost, dynamic, unnoticed, orphans := 0, false, false, false
+	lost, noticed, unnoticed, orphans := 0, false, false, false
 	for number := first; number < last; number++ {
 		if p.staticClass(number).Possible&errorClasses != 0 {
 			return
@@ -107,14 +120,14 @@ func (p *must) judgeReferences(id graph.ID) {
 		if s.lost {
 			lost++
 		}
-		dynamic = dynamic || s.dynamic
+		noticed = noticed || s.lost && s.noticed
 		unnoticed = unnoticed || s.dynamic && !s.noticed
 		// Orphaning, or R16, may take the last reference and leave a free object.
 		orphans = orphans || p.may.refs[number]&orphaned != 0 ||
 			p.was(id, isTwinned) && p.may.refs[number]&pruned != 0
 	}
 	polled := p.was(id, isPolled) && p.was(id, isQueued)
-	looked := polled || !unnoticed && (dynamic || p.was(id, isQueued))
+	looked := polled || !unnoticed && (noticed || p.was(id, isQueued))
 	if lost == last-first && lost > 0 && looked && !orphans {
 		p.judgeDelete(id)
 	}
@@ -174,7 +187,7 @@ func (p *must) judgeBreaker(id graph.ID, how marks) {
 func (p *must) judgePrune(id graph.ID, first, last int) {
 	for number := first; number < last; number++ {
 		s := p.support(number)
-		if !s.lost || !(p.was(id, isQueued) && !s.dynamic || s.dynamic && s.noticed) {
+		if !s.lost || !s.noticed && (s.dynamic || !p.was(id, isQueued)) {
 			continue
 		}
 		for other := first; other < last; other++ {

@@ -31,7 +31,7 @@ const (
 	isEmptying                      // the namespace controller deletes its contents
 	isScanned                       // while it waits, its blocking dependents were queued
 	isPolled                        // it is not observed, but owns what is
-	isFresh                         // the collector has not seen yet that it is being deleted
+	isFresh                         // a worker may not have seen yet that it is being deleted
 	isTwinned                       // it names one uid more than once
 	isRetrying                      // the collector looks at it again and again (R06)
 )

@@ -1,0 +1,58 @@
+package explain
+
+import (
+	"fmt"
+
+	"labhub.io/teamspace/ownership/rules"
+)
+
+// consequence says what the collector would do to the object.
+func (j judge) consequence() string {
+	when := "within seconds"
+	if j.s.Latent {
+		when = "at the next restart of kube-controller-manager, if not before"
+	}
+	switch j.decision.Action {
+	case rules.Delete:
+		return fmt.Sprintf("the garbage collector would delete this %s%s %s", j.s.Kind, j.stake(", and with it", ""), when)
+	case rules.Prune:
+		return fmt.Sprintf("the garbage collector would drop the reference %s and keep this %s for its other owner", when, j.s.Kind)
+	case rules.NeverCollected:
+		return fmt.Sprintf("the garbage collector would never delete this %s, whatever becomes of its owners", j.s.Kind)
+	case rules.Retry:
+		return fmt.Sprintf("the garbage collector would never delete this %s as long as that holds", j.s.Kind)
+	default:
+		return fmt.Sprintf("the garbage collector would keep this %s", j.s.Kind)
+	}
+}
+
+// stake says what is lost with an object that holds more than itself.
+func (j judge) stake(link, end string) string {
+	stakes := map[string]string{
+		"PersistentVolumeClaim":    " the data of its volume",
+		"PersistentVolume":         " the data that it holds",
+		"CustomResourceDefinition": " every object of its kind",
+		"Namespace":                " everything in it",
+	}
+	if stake, ok := stakes[j.s.Kind]; ok {
+		return link + stake + end
+	}
+	return ""
+}
+
+// place says where the collector looks for the owner.
+func (j judge) place(ref Reference) string {
+	if !ref.Mapping.Type.Namespaced || j.s.Namespace == "" {
+		return ""
+	}
+	return fmt.Sprintf(" in namespace %s", quote(j.s.Namespace))
+}
+
+func properKind(ref Reference) string {
+	if ref.Mapping.Type.Kind != "" && !ref.Mapping.NoResource {
+		return ref.Mapping.Type.Kind
+	}
+	return line(ref.Kind)
+}
+
+func blocking(ref Reference) bool { return ref.BlockOwnerDeletion != nil && *ref.BlockOwnerDeletion }

@@ -1,0 +1,160 @@
+// Package explain turns verdicts into sentences for people: what is wrong with
+// a reference, what the garbage collector would do to this very object, and
+// what to write instead. The guard's denial, the audit's finding and fix, the
+// preview and the explanation of what is stuck all take their words from here.
+//
+// Every sentence is one line, whatever the input holds. Facts about other
+// objects that the request does not contain itself, a live uid or a foreign
+// namespace, are named only where the caller says that the reader may know.
+package explain
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"labhub.io/teamspace/ownership/graph"
+	"labhub.io/teamspace/ownership/rules"
+)
+
+// Severity is how much a problem matters to an audit.
+type Severity uint8
+
+// The severities. An Error costs an object, or leaves one behind for good; a
+// Warning may; an Info is worth knowing.
+const (
+	Info Severity = iota
+	Warning
+	Error
+)
+
+// String names the severity as reports do.
+func (s Severity) String() string { return [...]string{"info", "warning", "error"}[s] }
+
+// Target is an object that a reference means or was found to be.
+type Target struct {
+	APIVersion string
+	Kind       string
+	Namespace  string
+	Name       string
+	UID        types.UID
+}
+
+// Reference is one owner reference with everything that is known about it.
+type Reference struct {
+	metav1.OwnerReference
+	rules.Classification
+	Mapping graph.Mapping
+	// Old references were there before and do not change: they count for what
+	// becomes of the object, but are not complained of.
+	Old bool
+	// Found is what the GET by kind and name brought, if anything.
+	Found *Target
+	// Elsewhere is the object that has the uid, if it is known and is not
+	// Found.
+	Elsewhere *Target
+	// Suggest lists the served types of that kind.
+	Suggest []graph.Type
+	// Cycle says that following the owner leads back to the object.
+	Cycle bool
+	// Reveal says that the reader may know Found and Elsewhere.
+	Reveal bool
+}
+
+// Subject is the object whose references are judged.
+type Subject struct {
+	Target
+	References []Reference
+	// Latent says that nothing triggers the collector now: what it would do it
+	// does when it restarts (R17).
+	Latent bool
+}
+
+// Problem is one thing wrong with one reference.
+type Problem struct {
+	// Rule is the row for a report: R05, R06, R08, R11, R13, R15, R16, R18,
+	// R19, K5, K7 or F6.
+	Rule rules.Rule
+	// Class is the K row that classified the reference.
+	Class    rules.Rule
+	Severity Severity
+	// Deny says that live reads or the schema prove the reference wrong, so
+	// that an admission guard should refuse it; everything else it may warn of.
+	Deny bool
+	// Index is the place of the reference, Field the field that is wrong and
+	// Value what it holds.
+	Index int
+	Field string
+	Value string
+	// Wrong, Consequence and Fix are the three parts of the sentence.
+	Wrong       string
+	Consequence string
+	Fix         string
+}
+
+// Message returns the whole sentence.
+func (p Problem) Message() string {
+	where := fmt.Sprintf("metadata.ownerReferences[%d]", p.Index)
+	if p.Field != "" {
+		where += "." + p.Field
+	}
+	return line(fmt.Sprintf("%s: Invalid value: %s: %s; %s; %s", where, quote(p.Value), p.Wrong, p.Consequence, p.Fix))
+}
+
+// Join returns the messages of several problems as one line.
+func Join(problems []Problem) string {
+	messages := make([]string, len(problems))
+	for i, p := range problems {
+		messages[i] = p.Message()
+	}
+	return strings.Join(messages, "; ")
+}
+
+// Problems returns what is wrong with the references of an object, in list
+// order.
+func Problems(s Subject) []Problem {
+	j := judge{s: s, decision: decision(s)}
+	var problems []Problem
+	for i, ref := range s.References {
+		if ref.Old {
+			continue
+		}
+		if p, bad := j.problem(i, ref); bad {
+			p.Index, p.Class = i, ref.Rule
+			p.Wrong, p.Consequence, p.Fix = line(p.Wrong), line(p.Consequence), line(p.Fix)
+			problems = append(problems, p)
+		}
+	}
+	return problems
+}
+
+func decision(s Subject) rules.Decision {
+	subject := rules.Subject{}
+	for _, ref := range s.References {
+		subject.References = append(subject.References, rules.Judged{UID: ref.UID, Classification: ref.Classification})
+	}
+	return rules.Decide(subject)
+}
+
+// line keeps a sentence on one line: whatever is not printable becomes a blank.
+func line(text string) string {
+	return strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return ' '
+		}
+		return r
+	}, text)
+}
+
+// longest is how much of a value a sentence quotes.
+const longest = 120
+
+func quote(value string) string {
+	if runes := []rune(value); len(runes) > longest {
+		value = string(runes[:longest]) + "…"
+	}
+	return `"` + line(value) + `"`
+}
