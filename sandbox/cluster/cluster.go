@@ -138,16 +138,20 @@ func (c *Client) established(ctx context.Context, name string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	conditions, _, err := unstructured.NestedSlice(crd.Object, "status", "conditions")
-	if err != nil {
-		return false, err
-	}
+	return hasCondition(crd, "Established"), nil
+}
+
+// hasCondition reports whether the object's condition of that type is true. One
+// whose controller has not seen it yet has conditions that are null.
+func hasCondition(object *unstructured.Unstructured, wanted string) bool {
+	field, _, _ := unstructured.NestedFieldNoCopy(object.Object, "status", "conditions")
+	conditions, _ := field.([]any)
 	for _, item := range conditions {
-		if condition, ok := item.(map[string]any); ok && condition["type"] == "Established" && condition["status"] == "True" {
-			return true, nil
+		if condition, ok := item.(map[string]any); ok && condition["type"] == wanted && condition["status"] == "True" {
+			return true
 		}
 	}
-	return false, nil
+	return false
 }
 
 // poll calls done until it reports so, fails, or ctx ends.

@@ -132,9 +132,10 @@ func (p program) environment() []string {
 }
 
 // electsLeader reports whether the program reconciles only while it holds a
-// Lease. Of a flag that is given twice the last one counts.
+// Lease, as a manager does unless it is told not to. Of a flag that is given
+// twice the last one counts.
 func (p program) electsLeader() bool {
-	elects := false
+	elects := true
 	for _, arg := range p.args {
 		switch name, value, _ := strings.Cut(strings.TrimLeft(arg, "-"), "="); {
 		case name != "leader-elect" || !strings.HasPrefix(arg, "-"):
