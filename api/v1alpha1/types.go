@@ -35,7 +35,11 @@ type TeamSpace struct {
 
 // TeamSpaceSpec declares what the team gets.
 //
-// +kubebuilder:validation:XValidation:rule="!isQuantity(self.cpu) || quantity(self.cpu).compareTo(quantity(string(self.pods) + 'm')) >= 0",fieldPath=".cpu",reason=FieldValueInvalid,messageExpression="'must be at least 1m for each pod: at least ' + string(self.pods) + 'm for spec.pods ' + string(self.pods)",message="must be at least 1m for each pod"
+// CEL cannot multiply a quantity, and the cost of a string made from a number is
+// without bound for it, so that the rule puts the least cpu together from tens and
+// ones of a milli-core.
+//
+// +kubebuilder:validation:XValidation:rule="!isQuantity(self.cpu) || quantity(self.cpu).compareTo(quantity(['0','10m','20m','30m','40m','50m'][self.pods / 10]).add(quantity(['0','1m','2m','3m','4m','5m','6m','7m','8m','9m'][self.pods % 10]))) >= 0",fieldPath=".cpu",reason=FieldValueInvalid,message="must be at least 1m (a thousandth of a core) for each pod of spec.pods"
 type TeamSpaceSpec struct {
 	// How many pods may run in the namespace at the same time, 1 to 50.
 	// +required

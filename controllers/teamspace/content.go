@@ -115,7 +115,9 @@ func (r *Reconciler) writeQuota(ctx context.Context, namespace string, wanted co
 }
 
 func (r *Reconciler) applyQuota(ctx context.Context, namespace string, wanted corev1.ResourceQuotaSpec) (*corev1.ResourceQuota, error) {
-	apply := corev1ac.ResourceQuota(v1alpha1.QuotaName, namespace).WithSpec(corev1ac.ResourceQuotaSpec().WithHard(wanted.Hard))
+	// A copy, because the client decodes the answer of the server into what it sent.
+	hard := wanted.DeepCopy().Hard
+	apply := corev1ac.ResourceQuota(v1alpha1.QuotaName, namespace).WithSpec(corev1ac.ResourceQuotaSpec().WithHard(hard))
 	if err := r.Apply(ctx, apply, fieldOwner, client.ForceOwnership); err != nil {
 		return nil, err
 	}

@@ -49,8 +49,10 @@ func (r *Reconciler) repaired(p *pass, kind, cause string) {
 	if !p.noticed.IsZero() {
 		driftRepairSeconds.WithLabelValues(kind).Observe(r.clock.Since(p.noticed).Seconds())
 	}
-	r.report(p.ts, event{corev1.EventTypeNormal, "DriftRepaired", "Repair",
-		fmt.Sprintf("%s in namespace %q was %s and has been put back as declared", kind, p.status.Namespace, cause)})
+	// The kind is part of the action, so that repairs of different objects are not
+	// counted as one event.
+	r.report(p.ts, event{corev1.EventTypeNormal, "DriftRepaired", "Repair" + kind,
+		fmt.Sprintf("the %s of %q was %s by somebody else and has been put back as declared", kind, p.status.Namespace, cause)})
 }
 
 // reportMended tells how the owner of a namespace was settled.
@@ -58,7 +60,7 @@ func (r *Reconciler) reportMended(p *pass, before, after claim) {
 	ns := p.status.Namespace
 	switch {
 	case before == claimLoose && after == claimOurs:
-		r.repaired(p, "Namespace", causeEdited)
+		r.repaired(p, "Owner", causeEdited)
 	case after == claimOurs:
 		r.report(p.ts, event{corev1.EventTypeNormal, "Adopted", "Adopt", fmt.Sprintf("namespace %q was adopted", ns)})
 	case before == claimStale:

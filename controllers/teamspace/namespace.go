@@ -75,6 +75,7 @@ func (r *Reconciler) createNamespace(ctx context.Context, p *pass) (*metav1.Part
 		return nil, fmt.Errorf("creating Namespace %q: %w", wanted.Name, err)
 	}
 	r.repaired(p, "Namespace", causeDeleted)
+	p.settled = false // what it held went with it, and is no drift of its own
 	return r.awaitCached(ctx, p.ts.Name, wanted.UID)
 }
 
