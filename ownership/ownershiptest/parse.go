@@ -53,7 +53,7 @@ func find(g *graph.Graph, kindText, nameText string) (graph.ID, bool) {
 
 // Parse reads a scenario.
 func Parse(text string) (*Scenario, error) {
-	p := parser{s: &Scenario{}, types: Types(), uids: map[string]types.UID{}}
+	p := parser{s: &Scenario{}, types: Types(), uids: uids{}}
 	for i, line := range strings.Split(text, "\n") {
 		if err := p.line(strings.TrimSpace(line)); err != nil {
 			return nil, fmt.Errorf("line %d, %q: %w", i+1, line, err)
@@ -67,7 +67,7 @@ type parser struct {
 	types   []graph.Type
 	objects [][]word
 	steps   [][]word
-	uids    map[string]types.UID // by kind, namespace and name
+	uids    uids
 	kinds   kinds
 }
 
@@ -198,7 +198,7 @@ func (p *parser) head(o *graph.Object, ws []word) ([]word, error) {
 			return nil, fmt.Errorf("reading %q of an object: %w", w.text, ErrNotation)
 		}
 	}
-	p.uids[string(defaultUID(o.Kind, o.Namespace, o.Name))] = o.UID
+	p.uids.add(o.Kind, o.Namespace, o.Name, o.UID)
 	return ws, nil
 }
 
@@ -238,7 +238,7 @@ func (p *parser) reference(namespace string, ws []word) (metav1.OwnerReference, 
 	}
 	ref.APIVersion, ref.Kind = p.kind(ws[0])
 	ref.Name = ws[1].text
-	ref.UID = p.uidOf(ref.Kind, namespace, ref.Name)
+	ref.UID = p.uids.meant(ref.Kind, namespace, ref.Name)
 	for _, w := range ws[2:] {
 		value := strings.HasPrefix(w.text, "+")
 		switch {
@@ -255,11 +255,19 @@ func (p *parser) reference(namespace string, ws []word) (metav1.OwnerReference, 
 	return ref, nil
 }
 
-// uidOf is the uid that a reference means: of the object of that name beside
-// the dependent, or without a namespace, or else one that does not exist.
-func (p *parser) uidOf(kind, namespace, name string) types.UID {
+// uids are the uids of objects by what defaultUID makes of their coordinates.
+type uids map[types.UID]types.UID
+
+func (u uids) add(kind, namespace, name string, uid types.UID) {
+	u[defaultUID(kind, namespace, name)] = uid
+}
+
+// meant is the uid that a reference has if it does not say one: that of the
+// object of that name beside the dependent, or without a namespace, or else one
+// that does not exist.
+func (u uids) meant(kind, namespace, name string) types.UID {
 	for _, ns := range []string{namespace, ""} {
-		if uid, ok := p.uids[string(defaultUID(kind, ns, name))]; ok {
+		if uid, ok := u[defaultUID(kind, ns, name)]; ok {
 			return uid
 		}
 	}
@@ -268,7 +276,7 @@ func (p *parser) uidOf(kind, namespace, name string) types.UID {
 
 func (p *parser) kind(w word) (apiVersion, kind string) {
 	kind, apiVersion, found := strings.Cut(w.text, ":")
-	if w.quoted && !found || !found {
+	if !found {
 		return p.kinds[w.text], w.text
 	}
 	return apiVersion, kind

@@ -16,6 +16,7 @@ import (
 func Picture(p *rules.Prediction) string {
 	var b strings.Builder
 	g := p.Graph()
+	objects := newPrinter(g)
 	for _, e := range p.Effects() {
 		fmt.Fprintf(&b, "%s %s%s (%s)\n", name(g, e.Object), e.Verb, of(g, e.Reference), e.Rule)
 	}
@@ -24,7 +25,7 @@ func Picture(p *rules.Prediction) string {
 		latent[id] = true
 	}
 	for id := range graph.ID(g.Len()) {
-		fmt.Fprintf(&b, "=> %s\n", PrintState(g, id, p.Likely(id)))
+		fmt.Fprintf(&b, "=> %s\n", objects.object(g.Object(id), p.Likely(id)))
 		if o := p.Outcome(id); !o.Deterministic() {
 			fmt.Fprintf(&b, "?> %s\n", alternatives(g, id, o))
 		}

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"labhub.io/teamspace/ownership/graph"
 	"labhub.io/teamspace/ownership/rules"
@@ -24,7 +23,7 @@ func Print(g *graph.Graph) string {
 			fmt.Fprintf(&b, "type %s\n", printType(t))
 		}
 	}
-	p := printer{g: g, kinds: kindsOf(append(Types(), g.Types().All()...))}
+	p := newPrinter(g)
 	for id := range graph.ID(g.Len()) {
 		o := g.Object(id)
 		fmt.Fprintln(&b, p.object(o, rules.State{
@@ -37,8 +36,7 @@ func Print(g *graph.Graph) string {
 // PrintState writes one object of the graph in the notation, in another state
 // than the graph has it in.
 func PrintState(g *graph.Graph, id graph.ID, s rules.State) string {
-	p := printer{g: g, kinds: kindsOf(append(Types(), g.Types().All()...))}
-	return p.object(g.Object(id), s)
+	return newPrinter(g).object(g.Object(id), s)
 }
 
 func printType(t graph.Type) string {
@@ -52,8 +50,17 @@ func printType(t graph.Type) string {
 }
 
 type printer struct {
-	g     *graph.Graph
 	kinds kinds
+	uids  uids
+}
+
+func newPrinter(g *graph.Graph) printer {
+	p := printer{kinds: kindsOf(append(Types(), g.Types().All()...)), uids: uids{}}
+	for id := range graph.ID(g.Len()) {
+		_, kind, _ := g.Kind(id)
+		p.uids.add(kind, g.Namespace(id), g.Name(id), g.UID(id))
+	}
+	return p
 }
 
 func (p printer) object(o graph.Object, s rules.State) string {
@@ -100,7 +107,7 @@ func printFinalizers(list []string) string {
 
 func (p printer) reference(namespace string, ref metav1.OwnerReference) string {
 	parts := []string{p.kind(ref.APIVersion, ref.Kind), quote(ref.Name)}
-	if ref.UID != p.meant(ref.Kind, namespace, ref.Name) {
+	if ref.UID != p.uids.meant(ref.Kind, namespace, ref.Name) {
 		parts = append(parts, "="+quote(string(ref.UID)))
 	}
 	for _, flag := range []struct {
@@ -114,17 +121,6 @@ func (p printer) reference(namespace string, ref metav1.OwnerReference) string {
 		}
 	}
 	return strings.Join(parts, " ")
-}
-
-// meant is the uid that a reference without one gets when it is read: none that
-// can be left out if an object of the name has a uid of its own choice.
-func (p printer) meant(kind, namespace, name string) types.UID {
-	for _, ns := range []string{namespace, ""} {
-		if id, ok := p.g.Find(defaultUID(kind, ns, name)); ok && !p.g.Virtual(id) {
-			return defaultUID(kind, ns, name)
-		}
-	}
-	return ""
 }
 
 func (p printer) kind(apiVersion, kind string) string {

@@ -2,6 +2,7 @@ package ownershiptest
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -56,7 +57,7 @@ func nextWord(rest string) (w word, after string, err error) {
 
 // quote writes a word so that it is read back as it is.
 func quote(text string) string {
-	notation := text == "" || text == "->" || text == "dying" || text == "marked"
+	notation := slices.Contains([]string{"", "->", "dying", "marked", "type", "restart", "create", "delete"}, text)
 	for _, r := range text {
 		notation = notation || r <= ' ' || r > '~' || strings.ContainsRune(`[];"#`, r)
 	}
