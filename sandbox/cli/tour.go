@@ -1,12 +1,14 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -36,7 +38,7 @@ func newTour(hurry <-chan struct{}) *cobra.Command {
 		Long: `Starts a control plane with TeamSpace in a temporary directory, runs commands
 against it, and shows them with their real output. Succeeds only if every one of
 them did what the tour says; removes everything that it has made.`,
-		Example: `  sandbox tour --chart charts/teamspace --manager bin/manager`,
+		Example: "  sandbox tour --chart charts/teamspace --manager bin/manager",
 		Args:    noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, cancel := context.WithTimeout(cmd.Context(), tourTimeout)
@@ -45,10 +47,18 @@ them did what the tour says; removes everything that it has made.`,
 		},
 	}
 	addProductFlags(cmd, &o.product)
+	if err := cmd.Flags().MarkHidden("archive"); err != nil {
+		panic(err) // the flag was declared in the line before
+	}
 	cmd.Flags().StringVar(&o.example, "example", "examples/team-alpha.yaml", "the file with the TeamSpace alpha")
 	cmd.Flags().BoolVar(&o.keep, "keep", false, "keep the temporary directory, with the logs")
 	return cmd
 }
+
+// auditPolicy has the API server note who deletes namespaces.
+const auditPolicy = `{"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["RequestReceived"], "rules": [
+{"level": "Metadata", "verbs": ["delete"], "resources": [{"resources": ["namespaces"]}]}, {"level": "None"}]}
+`
 
 // runTour makes the world, shows the tour in it, and ends it.
 func runTour(ctx context.Context, o tourOptions, out, errOut io.Writer, hurry <-chan struct{}) (err error) {
@@ -60,35 +70,82 @@ func runTour(ctx context.Context, o tourOptions, out, errOut io.Writer, hurry <-
 		return fmt.Errorf("making a directory for the tour: %w", err)
 	}
 	defer func() { err = errors.Join(err, o.cleanUp(root, errOut)) }()
-	dir, archive := filepath.Join(root, "sandbox"), filepath.Join(root, "archive")
-	if o.product.Archive == "" {
-		o.product.Archive = "file://" + archive
+	settings := tour.Settings{
+		Dir:      filepath.Join(root, "sandbox"),
+		Archive:  filepath.Join(root, "archive"),
+		AuditLog: filepath.Join(root, "audit.log"),
+		Example:  o.example,
 	}
+	plane := planeOptions{dir: settings.Dir, auditPolicy: filepath.Join(root, "audit-policy"), auditLog: settings.AuditLog}
+	if err := os.WriteFile(plane.auditPolicy, []byte(auditPolicy), 0o600); err != nil {
+		return fmt.Errorf("writing the audit policy: %w", err)
+	}
+	o.product.Archive = "file://" + settings.Archive
 
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	narration := &latch{w: errOut}
 	ended := make(chan error, 1)
 	go func() {
-		err := runDev(ctx, planeOptions{dir: dir}, o.product, errOut, hurry)
+		err := runDev(ctx, plane, o.product, narration, hurry)
 		ended <- err
 		// Whatever the tour is showing has lost its ground.
 		cancel(fmt.Errorf("the sandbox has ended: %w", err))
 	}()
-	guideErr := awaitReady(ctx, dir)
-	if guideErr == nil {
-		guideErr = guideThrough(ctx, dir, tour.Settings{Dir: dir, Archive: archive, Example: o.example}, out)
+	err = awaitReady(ctx, settings.Dir)
+	if err == nil {
+		narration.hold()
+		err = guideThrough(ctx, settings, out)
 	}
 	cancel(nil)
 	devErr := <-ended
-	switch {
-	case devErr != nil:
+	if devErr != nil {
 		// It is the cause of whatever the tour has run into.
-		return devErr
-	case guideErr != nil:
-		return fmt.Errorf("%w\nthe end of %s:\n%s", guideErr, filepath.Join(dir, dev.Manager+".log"), process.Tail(filepath.Join(dir, dev.Manager+".log")))
+		err = devErr
+	} else if err != nil {
+		log := filepath.Join(settings.Dir, dev.Manager+".log")
+		err = fmt.Errorf("%w\nthe end of %s:\n%s", err, log, process.Tail(log))
+	}
+	if err != nil {
+		narration.release()
+		return err
 	}
 	fmt.Fprintln(out, "\nAll of it happened as told.")
 	return nil
+}
+
+// latch passes on what is written to it, or holds it back: the sandbox's own
+// narration is of interest until the tour begins, and when it fails.
+type latch struct {
+	mu      sync.Mutex
+	w       io.Writer
+	holding bool
+	held    bytes.Buffer
+}
+
+// Write passes on or holds back.
+func (l *latch) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.holding {
+		return l.held.Write(p)
+	}
+	return l.w.Write(p)
+}
+
+// hold begins to hold back.
+func (l *latch) hold() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.holding = true
+}
+
+// release passes on what was held back, and everything after it.
+func (l *latch) release() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.holding = false
+	_, _ = l.held.WriteTo(l.w) // a reader that has gone away misses it
 }
 
 // cleanUp removes the directory of the tour, or tells where it is.
@@ -121,7 +178,7 @@ func awaitReady(ctx context.Context, dir string) error {
 }
 
 // guideThrough shows the story.
-func guideThrough(ctx context.Context, dir string, settings tour.Settings, out io.Writer) error {
+func guideThrough(ctx context.Context, settings tour.Settings, out io.Writer) error {
 	folder, err := binaries()
 	if err != nil {
 		return err
@@ -135,20 +192,21 @@ func guideThrough(ctx context.Context, dir string, settings tour.Settings, out i
 			"kubectl": filepath.Join(folder, "kubectl"),
 			"sandbox": filepath.Join(folder, "sandbox"),
 			"cat":     "cat",
+			"grep":    "grep",
 		},
 		// What a person has configured for kubectl is of no concern here.
 		Env: append(os.Environ(),
-			"KUBECONFIG="+filepath.Join(dir, "kubeconfig"),
-			"KUBECACHEDIR="+filepath.Join(dir, "kubectl-cache"),
+			"KUBECONFIG="+filepath.Join(settings.Dir, "kubeconfig"),
+			"KUBECACHEDIR="+filepath.Join(settings.Dir, "kubectl-cache"),
 			"KUBERC=off",
 		),
 		Bold: isTerminal(out) && os.Getenv("NO_COLOR") == "",
 	}
-	began := time.Now()
-	if err := guide.Run(ctx, tour.Story(settings)); err != nil {
+	steps, began := tour.Story(settings), time.Now()
+	if err := guide.Run(ctx, steps); err != nil {
 		return fmt.Errorf("the tour has failed in %w", err)
 	}
-	fmt.Fprintf(out, "\n%d steps in %.1f s.\n", len(tour.Story(settings)), time.Since(began).Seconds())
+	fmt.Fprintf(out, "\n%d steps in %.1f s.\n", len(steps), time.Since(began).Seconds())
 	return nil
 }
 

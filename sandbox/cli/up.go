@@ -72,7 +72,8 @@ func (o *planeOptions) prepare() (*directory.Directory, *controlplane.Plane, err
 	}
 	plane, err := controlplane.Prepare(dir, options)
 	if err != nil {
-		return nil, nil, errors.Join(err, dir.Release())
+		dir.Release()
+		return nil, nil, err
 	}
 	return dir, plane, nil
 }

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/apis/meta/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
@@ -82,7 +82,7 @@ func (c *Client) Apply(ctx context.Context, objects ...*unstructured.Unstructure
 		if err != nil {
 			return err
 		}
-		options := v1.ApplyOptions{FieldManager: fieldManager, Force: true}
+		options := metav1.ApplyOptions{FieldManager: fieldManager, Force: true}
 		if _, err := resource.Apply(ctx, object.GetName(), object, options); err != nil {
 			return fmt.Errorf("applying %s %q: %w", object.GetKind(), object.GetName(), err)
 		}
@@ -134,7 +134,7 @@ func (c *Client) ApplyCRDs(ctx context.Context, definitions []*unstructured.Unst
 
 // established reports whether the API server serves the type.
 func (c *Client) established(ctx context.Context, name string) (bool, error) {
-	crd, err := c.dynamic.Resource(crds).Get(ctx, name, v1.GetOptions{})
+	crd, err := c.dynamic.Resource(crds).Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
 		return false, err
 	}

@@ -38,7 +38,7 @@ func Serve(dir string, commanded Commanded) (*Server, error) {
 		err = os.WriteFile(s.file, data, 0o600)
 	}
 	if err != nil {
-		listener.Close()
+		_ = listener.Close() // the other error is the one to tell
 		return nil, fmt.Errorf("publishing the control endpoint: %w", err)
 	}
 	go func() {

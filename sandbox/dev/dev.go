@@ -253,7 +253,7 @@ func (p *Product) readiness(health string, elects bool) func(context.Context, ti
 		if err != nil {
 			return fmt.Errorf("probing the manager: %w", err)
 		}
-		response.Body.Close()
+		_ = response.Body.Close() // nothing of it is read
 		if response.StatusCode != http.StatusOK {
 			return fmt.Errorf("probing the manager: /readyz says %s", response.Status)
 		}

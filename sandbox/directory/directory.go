@@ -55,7 +55,7 @@ func Acquire(path string) (*Directory, error) {
 	}
 	d := &Directory{path: path, lock: lock}
 	if err := d.hold(); err != nil {
-		lock.Close()
+		d.Release()
 		return nil, err
 	}
 	return d, nil
@@ -86,8 +86,8 @@ func (d *Directory) hold() error {
 
 // Release lets others have the folder. The file stays: removing it would let
 // two others lock two different ones.
-func (d *Directory) Release() error {
-	return d.lock.Close()
+func (d *Directory) Release() {
+	_ = d.lock.Close() // it is closed, and with that unlocked, whatever is said
 }
 
 // Path returns the path of something in the folder.

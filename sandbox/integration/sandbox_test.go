@@ -127,13 +127,14 @@ func (s *sandbox) awaitReady() {
 // signal sends a signal to the sandbox and its whole process group.
 func (s *sandbox) signal(sig syscall.Signal) { _ = syscall.Kill(-s.cmd.Process.Pid, sig) }
 
-// awaitEnd waits until the sandbox has ended and returns its exit code.
-func (s *sandbox) awaitEnd(within time.Duration) int {
+// awaitEnd waits until the sandbox has ended, for as long as it promises, and
+// returns its exit code.
+func (s *sandbox) awaitEnd() int {
 	s.t.Helper()
 	select {
 	case <-s.done:
-	case <-time.After(within):
-		s.t.Fatalf("the sandbox has not ended within %s:\n%s", within, s.stderr)
+	case <-time.After(stopDeadline):
+		s.t.Fatalf("the sandbox has not ended within %s:\n%s", stopDeadline, s.stderr)
 	}
 	return s.cmd.ProcessState.ExitCode()
 }
@@ -210,16 +211,17 @@ func exitCode(err error) int {
 // eventually polls until the check returns nil.
 func eventually(t *testing.T, within time.Duration, what string, check func() error) {
 	t.Helper()
+	ticker := time.NewTicker(50 * time.Millisecond)
+	defer ticker.Stop()
 	deadline := time.Now().Add(within)
 	for {
 		err := check()
 		if err == nil {
 			return
 		}
-		if time.Now().After(deadline) {
+		if now := <-ticker.C; now.After(deadline) {
 			t.Fatalf("%s: not within %s: %v", what, within, err)
 		}
-		time.Sleep(50 * time.Millisecond)
 	}
 }
 

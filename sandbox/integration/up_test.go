@@ -102,7 +102,7 @@ func TestUp(t *testing.T) {
 	s.mustKubectl("create", "configmap", "kept")
 	pids := s.pids()
 	s.signal(syscall.SIGTERM)
-	if code := s.awaitEnd(stopDeadline); code != 0 {
+	if code := s.awaitEnd(); code != 0 {
 		t.Errorf("exit code after SIGTERM = %d, want 0", code)
 	}
 	awaitGone(t, pids)
@@ -121,7 +121,7 @@ func TestUp(t *testing.T) {
 	if err := s.cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	s.awaitEnd(stopDeadline)
+	s.awaitEnd()
 	awaitGone(t, pids)
 
 	s = start(t, dir, "up")
@@ -171,7 +171,7 @@ func testDeath(t *testing.T, s *sandbox) {
 	if err := syscall.Kill(victim, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	if code := s.awaitEnd(stopDeadline); code != 1 {
+	if code := s.awaitEnd(); code != 1 {
 		t.Errorf("exit code after the death of a component = %d, want 1", code)
 	}
 	said := s.stderr.String()
@@ -191,7 +191,7 @@ func TestUp_StopsWithoutEtcd(t *testing.T) {
 	pids := s.pids()
 	s.mustRun("stop", "--kill", "etcd")
 	s.signal(syscall.SIGINT)
-	if code := s.awaitEnd(stopDeadline); code != 0 {
+	if code := s.awaitEnd(); code != 0 {
 		t.Errorf("exit code = %d, want 0", code)
 	}
 	awaitGone(t, pids)
@@ -206,7 +206,7 @@ func TestUp_EndsWhileItStarts(t *testing.T) {
 		return nil
 	})
 	s.signal(syscall.SIGTERM)
-	if code := s.awaitEnd(stopDeadline); code != 0 {
+	if code := s.awaitEnd(); code != 0 {
 		t.Errorf("exit code = %d, want 0", code)
 	}
 	absent(t, filepath.Join(s.dir, "ready"))

@@ -64,16 +64,18 @@ func serve() {
 
 // beParent supervises a program, says its process id, and waits to be killed.
 func beParent() {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGUSR1) //nolint:forbidigo // this is a main function
+	defer stop()
 	d := Definition{
 		Name: "child", Path: os.Args[0], Env: []string{childMode + "=deaf"}, Log: os.DevNull,
 		StartTimeout: time.Minute, Ready: func(context.Context, time.Time) error { return nil },
 	}
 	s := NewService(d, NewSpawner(), nil)
-	if _, err := s.Start(context.Background()); err != nil {
+	if _, err := s.Start(ctx); err != nil {
 		panic(err)
 	}
 	fmt.Println(s.Status().PID)
-	select {}
+	<-ctx.Done()
 }
 
 // define returns a definition of the test binary in that mode.
@@ -135,12 +137,13 @@ func occupy(t *testing.T, address string) {
 // eventually polls until the condition holds.
 func eventually(t *testing.T, what string, condition func() bool) {
 	t.Helper()
+	ticker := time.NewTicker(5 * time.Millisecond)
+	defer ticker.Stop()
 	deadline := time.Now().Add(30 * time.Second)
 	for !condition() {
-		if time.Now().After(deadline) {
+		if now := <-ticker.C; now.After(deadline) {
 			t.Fatalf("%s: not within 30s", what)
 		}
-		time.Sleep(5 * time.Millisecond)
 	}
 }
 

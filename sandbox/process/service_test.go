@@ -177,7 +177,7 @@ func TestService_StopOvertakesStart(t *testing.T) {
 	s, _ := newTestService(t, d)
 	result := make(chan error)
 	go func() {
-		_, err := s.Start(context.Background())
+		_, err := s.Start(t.Context())
 		result <- err
 	}()
 	eventually(t, "the start is under way", func() bool { return s.Status().State == Starting })

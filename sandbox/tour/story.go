@@ -10,6 +10,8 @@ import (
 type Settings struct {
 	// Dir is the sandbox's directory, Archive the folder of the archive.
 	Dir, Archive string
+	// AuditLog is the API server's, about deleted namespaces.
+	AuditLog string
 	// Example is the file with the TeamSpace alpha: five pods, one cpu.
 	Example string
 }
@@ -78,6 +80,7 @@ func editedQuota() Step {
 		Commands: []Command{
 			{Line: `kubectl patch resourcequota team-quota -n team-alpha --type=merge -p '{"spec": {"hard": {"pods": "99"}}}'`, Want: []string{"patched"}},
 			{Line: "kubectl get resourcequota team-quota -n team-alpha -o 'jsonpath={.spec.hard}'", Want: []string{`"pods":"5"`}, Until: soon},
+			{Line: "kubectl events --for=teamspace/alpha", Want: []string{"DriftRepaired"}, Until: soon},
 		},
 	}
 }
@@ -123,15 +126,18 @@ func managerAway(s Settings) Step {
 }
 
 func deletion(s Settings) Step {
+	const who = `'"requestURI":"/api/v1/namespaces/team-alpha","verb":"delete","user":{"username":"[^"]*"'`
 	return Step{
 		Title: "The team's space is deleted",
 		Why: "What it was is archived first; only then does the TeamSpace go. The namespace is not\n" +
-			"deleted by the manager: the real garbage collector finds that its owner is gone.",
+			"deleted by the manager: the real garbage collector finds that its owner is gone. The\n" +
+			"audit log of the API server knows who did it.",
 		Commands: []Command{
 			{Line: "kubectl delete teamspace alpha --timeout=60s", Want: []string{"deleted"}},
 			{Line: "cat " + quote(s.Archive+"/alpha.json"), Want: []string{`"name"`, `"alpha"`, `"uid"`, `"${owner}"`, `"pods"`, "7"}},
 			{Line: "kubectl wait --for=delete namespace/team-alpha --timeout=60s"},
 			{Line: "kubectl get namespace team-alpha", Fails: true, Want: []string{"NotFound"}},
+			{Line: "grep -o " + who + " " + quote(s.AuditLog), Want: []string{"system:serviceaccount:kube-system:generic-garbage-collector"}, Until: soon},
 		},
 	}
 }
