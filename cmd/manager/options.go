@@ -43,7 +43,7 @@ func defaultOptions() *options {
 }
 
 func (o *options) addFlags(flags *pflag.FlagSet) {
-	flags.StringVar(&o.kubeconfig, "kubeconfig", o.kubeconfig, "kubeconfig file of the cluster; empty: the cluster that the process runs in, or else the usual kubeconfig")
+	flags.StringVar(&o.kubeconfig, "kubeconfig", o.kubeconfig, "kubeconfig file of the cluster; empty: the usual one ($KUBECONFIG, then the home directory), or else the credentials of the pod")
 	flags.StringVar(&o.releaseNamespace, "release-namespace", o.releaseNamespace, "namespace of the release, which holds the lease and is never given to a team (default $POD_NAMESPACE)")
 	flags.StringVar(&o.archive, "archive", o.archive, "where the records of deleted TeamSpaces go: configmap://NAMESPACE or file:///DIRECTORY")
 	flags.StringVar(&o.metricsAddress, "metrics-bind-address", o.metricsAddress, "address of /metrics; 0 turns it off")

@@ -96,8 +96,8 @@ func newLogger(o *options) (logr.Logger, error) {
 	return zapr.NewLogger(logger), nil
 }
 
-// loadConfig reads the named kubeconfig; without one, the credentials of the pod or
-// else the usual kubeconfig. The API server's own fairness bounds the load, and
+// loadConfig reads the named kubeconfig; without one, the usual kubeconfig or else
+// the credentials of the pod. The API server's own fairness bounds the load, and
 // --concurrency the number of passes; a rate limit in the client would only delay
 // the repair of a burst.
 func loadConfig(kubeconfig string) (*rest.Config, error) {

@@ -115,7 +115,7 @@ func (c claim) verdict(teamSpace string) verdict {
 		adopt := fmt.Sprintf("delete it, or hand it over with: kubectl annotate namespace %s %s=%s", ns, v1alpha1.AnnotationAdopt, teamSpace)
 		return verdict{metav1.ConditionFalse, v1alpha1.ReasonNamespaceConflict, fmt.Sprintf("namespace %q is there already and does not belong to this TeamSpace, so it is left alone; %s", ns, adopt)}
 	default:
-		return verdict{metav1.ConditionFalse, v1alpha1.ReasonProgressing, fmt.Sprintf("namespace %q is not there yet", ns)}
+		return verdict{metav1.ConditionFalse, v1alpha1.ReasonProgressing, fmt.Sprintf("there is no namespace %q", ns)}
 	}
 }
 
