@@ -47,7 +47,7 @@ func (m *machine) work(id graph.ID) {
 		for _, content := range m.contents[id] {
 			m.delete(content, metav1.DeletePropagationBackground, N0)
 		}
-		m.removeIfFree(id, N0)
+		m.removeIfFree(id, F12)
 		todo &^= isEmptying
 	case todo&isOrphaning != 0:
 		m.orphan(id)
@@ -173,9 +173,7 @@ func (m *machine) classify(number int) Classification {
 	e := m.g.Edge(number)
 	f := m.flags[e.Owner]
 	switch {
-	case !e.Linked && f&isGone == 0:
-		return only(Absent, K6).with(c)
-	case f&isGone != 0:
+	case !e.Linked || f&isGone != 0:
 		return only(Absent, K4).with(c)
 	case f&isWaiting == isWaiting:
 		return only(Waiting, K7).with(c)

@@ -117,7 +117,23 @@ func (p *Prediction) Classification(number int) (c Classification, ok bool) {
 	if p.run.dropped[number] || p.run.is(p.g.Edge(number).Dependent, isGone) {
 		return Classification{}, false
 	}
-	return p.run.classify(number), true
+	c = p.run.classify(number)
+	if c.Class == Absent && c.Rule == K4 && p.taken(number) {
+		c.Rule = K6
+	}
+	return c, true
+}
+
+// taken reports whether the coordinates of a reference lead to an object with
+// another uid.
+func (p *Prediction) taken(number int) bool {
+	ref := p.g.Reference(number)
+	namespace := p.g.Namespace(ref.Dependent)
+	if !ref.Mapping.Type.Namespaced {
+		namespace = ""
+	}
+	found, ok := p.g.Lookup(ref.APIVersion, ref.Kind, namespace, ref.Name)
+	return ok && found != ref.Owner && !p.run.is(found, isGone)
 }
 
 // Blockers lists the numbers of the references that hold an owner which waits
