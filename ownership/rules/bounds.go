@@ -172,21 +172,15 @@ func (b *bounds) outcome(id graph.ID) Outcome {
 
 // because names the rows that leave the end of an object open.
 func (b *bounds) because(id graph.ID, o Outcome) []Rule {
-	rows := map[Rule]bool{}
+	rows := map[Rule]bool{
+		R17: b.start[id]&mayBeQueued != 0,
+		R09: b.may.has(id, fore) && b.may.has(id, back|orph),
+		F3:  len(o.Finalizers) > 1 || b.may.has(id, released) && !b.must.has(id, released),
+	}
 	first, last := b.g.ReferenceRange(id)
 	for number := first; number < last; number++ {
-		if c := b.may.staticClass(number); c.Doubt != "" {
-			rows[c.Doubt] = true
-		}
-		set := b.reference(number)
-		rows[R08] = rows[R08] || set&Dropped != 0 && set&^Dropped != 0
-		rows[R19] = rows[R19] || set&Freed != 0
-		v := b.may.view(number)
-		rows[R10] = rows[R10] || v.waiting && v.absent || v.waiting && v.solid
+		b.referenceBecause(number, rows)
 	}
-	rows[R17] = b.start[id]&mayBeQueued != 0
-	rows[R09] = b.may.has(id, fore) && b.may.has(id, back|orph)
-	rows[F3] = len(o.Finalizers) > 1 || b.may.has(id, released) && !b.must.has(id, released)
 	var list []Rule
 	for row, fires := range rows {
 		if fires {
@@ -200,4 +194,14 @@ func (b *bounds) because(id graph.ID, o Outcome) []Rule {
 	}
 	slices.Sort(list)
 	return list
+}
+
+func (b *bounds) referenceBecause(number int, rows map[Rule]bool) {
+	if c := b.may.staticClass(number); c.Doubt != "" {
+		rows[c.Doubt] = true
+	}
+	set, v := b.reference(number), b.may.view(number)
+	rows[R08] = rows[R08] || set&Dropped != 0 && set&^Dropped != 0
+	rows[R19] = rows[R19] || set&Freed != 0
+	rows[R10] = rows[R10] || v.waiting && (v.absent || v.solid)
 }

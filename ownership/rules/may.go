@@ -160,24 +160,28 @@ func (p *may) sum(first, last int) summary {
 	var forced []graph.ID // owners of references that have to be dropped first
 	for number := first; number < last; number++ {
 		v := p.view(number)
-		s.stuck = s.stuck || v.failed && !v.orphaned
-		s.dangling = s.dangling || v.dangling()
-		s.waiting = s.waiting || v.waiting
 		// A solid reference can be pruned with a dangling one of its uid (R16).
 		dropped := p.refs[number]&(pruned|orphaned) != 0
-		s.allDangling = s.allDangling && (v.dangling() || dropped)
-		s.allAbsent = s.allAbsent && (v.absent || dropped)
+		s.add(v, dropped)
 		if !v.dangling() && dropped {
 			forced = append(forced, p.g.Edge(number).Owner)
-		}
-		if v.solid {
-			s.solid++
 		}
 	}
 	if len(forced) > 0 && s.allDangling {
 		s.dangling = p.outlives(first, last, forced)
 	}
 	return s
+}
+
+func (s *summary) add(v view, dropped bool) {
+	s.stuck = s.stuck || v.failed && !v.orphaned
+	s.dangling = s.dangling || v.dangling()
+	s.waiting = s.waiting || v.waiting
+	s.allDangling = s.allDangling && (v.dangling() || dropped)
+	s.allAbsent = s.allAbsent && (v.absent || dropped)
+	if v.solid {
+		s.solid++
+	}
 }
 
 // outlives reports whether a dangling reference is left when all references to

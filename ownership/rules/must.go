@@ -111,29 +111,34 @@ func (p *must) staysWaiting(number int, e graph.Edge) bool {
 
 func (p *must) judgeReferences(id graph.ID) {
 	first, last := p.g.ReferenceRange(id)
-	lost, noticed, unnoticed, orphans := 0, false, false, false
+	all := losses{all: last > first}
 	for number := first; number < last; number++ {
 		if p.staticClass(number).Possible&errorClasses != 0 {
 			return
 		}
-		s := p.support(number)
-		if s.lost {
-			lost++
-		}
-		noticed = noticed || s.lost && s.noticed
-		unnoticed = unnoticed || s.dynamic && !s.noticed
+		all.add(p.support(number))
 		// Orphaning, or R16, may take the last reference and leave a free object.
-		orphans = orphans || p.may.refs[number]&orphaned != 0 ||
-			p.was(id, isTwinned) && p.may.refs[number]&pruned != 0
+		free := p.may.refs[number]&orphaned != 0 || p.was(id, isTwinned) && p.may.refs[number]&pruned != 0
+		all.all = all.all && !free
 	}
 	polled := p.was(id, isPolled) && p.was(id, isQueued)
-	looked := polled || !unnoticed && (noticed || p.was(id, isQueued))
-	if lost == last-first && lost > 0 && looked && !orphans {
+	looked := polled || !all.unnoticed && (all.noticed || p.was(id, isQueued))
+	if all.all && looked {
 		p.judgeDelete(id)
 	}
 	if !p.may.has(id, dies) {
 		p.judgePrune(id, first, last)
 	}
+}
+
+// losses sums up the supports of an object: all of them are lost, the loss of
+// one is noticed, the loss of one is still to come and will not be.
+type losses struct{ all, noticed, unnoticed bool }
+
+func (l *losses) add(s support) {
+	l.all = l.all && s.lost
+	l.noticed = l.noticed || s.lost && s.noticed
+	l.unnoticed = l.unnoticed || s.dynamic && !s.noticed
 }
 
 // judgeDelete: the collector surely deletes the object. How, only the pass of

@@ -73,6 +73,9 @@ func printTable(w io.Writer, all []process.Status) error {
 
 // addressList is the addresses with what they are for, sorted by that.
 func addressList(addresses map[string]string) string {
+	if len(addresses) == 0 {
+		return "-"
+	}
 	var list []string
 	for _, name := range slices.Sorted(maps.Keys(addresses)) {
 		list = append(list, name+"="+addresses[name])
