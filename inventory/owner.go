@@ -45,13 +45,17 @@ func NewReader(catalog *Catalog, objects metadata.Interface) *Reader {
 	return &Reader{catalog: catalog, objects: objects, clock: clock.RealClock{}}
 }
 
-// Owner looks at the owner that a reference of an object in the namespace names. A
-// kind that does not resolve, and an owner that is not there, are looked for a second
-// time among the types that are served now: "absent" never comes from a cache.
+// Owner looks at the owner that a reference of an object in the namespace names. What
+// would speak against the reference, and rests on types that were read before, is looked
+// at a second time with the types that are served now: a kind that does not resolve, one
+// whose scope does not fit, an owner that is not there. Nothing is ever held against a
+// reference because of a cache.
 func (r *Reader) Owner(ctx context.Context, namespace string, ref metav1.OwnerReference) Owner {
 	asked := r.clock.Now()
 	owner := r.look(ctx, namespace, ref, time.Time{})
-	if !owner.Facts.Mapping.Resolves() || owner.Facts.Answer == rules.NotFound {
+	mapping := owner.Facts.Mapping
+	badScope := mapping.Type.Namespaced && namespace == ""
+	if !mapping.Resolves() || badScope || owner.Facts.Answer == rules.NotFound {
 		return r.look(ctx, namespace, ref, asked)
 	}
 	return owner

@@ -3,7 +3,6 @@
 package webhooks
 
 import (
-	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
@@ -15,19 +14,22 @@ import (
 type Options struct {
 	// OwnerReferences are the options of the guard.
 	OwnerReferences ownerreferences.Options
+
+	// Concurrency is how many requests each webhook answers at the same time.
+	Concurrency int
 }
 
 // Register adds every webhook to the server.
-func Register(server webhook.Server, scheme *runtime.Scheme, options Options) error {
+func Register(server webhook.Server, options Options) error {
 	if err := ownerreferences.RegisterMetrics(); err != nil {
 		return err
 	}
 	for path, handler := range map[string]admission.Handler{
 		ownerreferences.Path:   ownerreferences.New(options.OwnerReferences),
-		teamspace.DefaultPath:  teamspace.NewDefaulter(scheme),
-		teamspace.ValidatePath: teamspace.NewValidator(scheme),
+		teamspace.DefaultPath:  teamspace.NewDefaulter(),
+		teamspace.ValidatePath: teamspace.NewValidator(),
 	} {
-		server.Register(path, &admission.Webhook{Handler: handler})
+		server.Register(path, limit(options.Concurrency, &admission.Webhook{Handler: handler}))
 	}
 	return nil
 }

@@ -70,6 +70,9 @@ func run(ctx context.Context, o *options) error {
 	}}); err != nil {
 		return fmt.Errorf("setting up the controllers: %w", err)
 	}
+	if err := addWebhooks(mgr, config, o); err != nil {
+		return fmt.Errorf("setting up the webhooks: %w", err)
+	}
 	if err := addProbes(mgr); err != nil {
 		return fmt.Errorf("setting up the probes: %w", err)
 	}
@@ -148,17 +151,14 @@ func managerOptions(scheme *runtime.Scheme, o *options) ctrl.Options {
 	named := func(name string) cache.ByObject {
 		return cache.ByObject{Field: fields.OneTermEqualSelector(metav1.ObjectNameField, name)}
 	}
+	// Of the cluster's quotas and limits only ours are read, which is also all that the
+	// role allows; the same holds for what the certificate is about.
+	byObject := o.certificate().CacheOptions()
+	byObject[&corev1.LimitRange{}] = named(v1alpha1.LimitRangeName)
+	byObject[&corev1.ResourceQuota{}] = named(v1alpha1.QuotaName)
 	return ctrl.Options{
 		Scheme: scheme,
-		Cache: cache.Options{
-			DefaultTransform: cache.TransformStripManagedFields(),
-			// Of the cluster's quotas and limits only ours are read, which is also all
-			// that the role allows.
-			ByObject: map[client.Object]cache.ByObject{
-				&corev1.LimitRange{}:    named(v1alpha1.LimitRangeName),
-				&corev1.ResourceQuota{}: named(v1alpha1.QuotaName),
-			},
-		},
+		Cache:  cache.Options{DefaultTransform: cache.TransformStripManagedFields(), ByObject: byObject},
 		// A pass that follows a write sees that write, so that nothing is written twice.
 		Client:                        client.Options{Cache: &client.CacheOptions{EnableReadYourWritesConsistency: &readYourWrites}},
 		Metrics:                       metricsserver.Options{BindAddress: o.metricsAddress},

@@ -32,7 +32,7 @@ type judge struct{ owners Owners }
 // share a read.
 func (j judge) subject(ctx context.Context, req request) (explain.Subject, []inventory.Owner) {
 	owners := j.read(ctx, req)
-	subject := explain.Subject{Target: explain.Target{
+	subject := explain.Subject{Latent: req.latent, Target: explain.Target{
 		APIVersion: req.object.APIVersion, Kind: req.object.Kind,
 		Namespace: req.object.Namespace, Name: req.object.Name, UID: req.object.UID,
 	}}

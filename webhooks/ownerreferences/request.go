@@ -22,6 +22,10 @@ type request struct {
 	// object must stay updatable (P01, H5).
 	old []bool
 
+	// latent says that every reference that counts as changed had its uid in the list
+	// before: the collector notices only uids that are added (R17).
+	latent bool
+
 	// deleting says that the object is being deleted; then every update passes (P08).
 	deleting bool
 }
@@ -43,12 +47,29 @@ func decode(review admission.Request) (request, error) {
 		req.object.Namespace = "" // the request carries the namespace's own name there
 	}
 	req.deleting = !before.DeletionTimestamp.IsZero()
+	req.latent = true
 	for _, ref := range req.object.OwnerReferences {
-		req.old = append(req.old, slices.ContainsFunc(before.OwnerReferences, func(b metav1.OwnerReference) bool {
-			return equality.Semantic.DeepEqual(ref, b)
-		}))
+		old := slices.ContainsFunc(before.OwnerReferences, unchanged(ref))
+		req.old = append(req.old, old)
+		req.latent = req.latent && (old || slices.ContainsFunc(before.OwnerReferences, sameUID(ref)))
 	}
 	return req, nil
+}
+
+// unchanged matches a reference that was the same before. One that has ceased to block
+// its owner counts as the same: that is what the collector writes to break a cycle
+// (R09), whoever it is to the API server.
+func unchanged(ref metav1.OwnerReference) func(metav1.OwnerReference) bool {
+	return func(before metav1.OwnerReference) bool {
+		if ref.BlockOwnerDeletion == nil || !*ref.BlockOwnerDeletion {
+			before.BlockOwnerDeletion = ref.BlockOwnerDeletion
+		}
+		return equality.Semantic.DeepEqual(ref, before)
+	}
+}
+
+func sameUID(ref metav1.OwnerReference) func(metav1.OwnerReference) bool {
+	return func(before metav1.OwnerReference) bool { return before.UID == ref.UID }
 }
 
 // changed says whether there is anything to judge.

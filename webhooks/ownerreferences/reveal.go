@@ -25,8 +25,8 @@ type Access interface {
 func (h *Handler) reveal(ctx context.Context, req request, owners []inventory.Owner, subject *explain.Subject) {
 	for i := range subject.References {
 		ref := &subject.References[i]
-		if ref.Old || owners[i].Resource.Empty() {
-			continue
+		if owners[i].Resource.Empty() || ref.Old && ref.Class != rules.Waiting {
+			continue // nothing was read, or nothing of it shows
 		}
 		may, err := h.access.MayGet(ctx, req.user, owners[i].Resource, owners[i].Namespace, ref.Name)
 		ref.Reveal = may && err == nil
@@ -36,9 +36,15 @@ func (h *Handler) reveal(ctx context.Context, req request, owners []inventory.Ow
 		ref.Cycle = false
 		if ref.Class == rules.Waiting {
 			// That an owner is being deleted is as much its secret as its uid.
-			ref.Classification = rules.Classification{Class: rules.Solid, Rule: rules.K8}
+			ref.Classification = rules.Classify(req.object.Namespace, ref.OwnerReference, unremarkable(owners[i].Facts))
 		}
 	}
+}
+
+// unremarkable are the facts of an owner that is not being deleted.
+func unremarkable(facts rules.Facts) rules.Facts {
+	facts.Deleting = false
+	return facts
 }
 
 // AccessReviews asks the API server by SubjectAccessReview.

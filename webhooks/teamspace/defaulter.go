@@ -7,10 +7,14 @@ package teamspace
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 
 	"gomodules.xyz/jsonpatch/v2"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
@@ -25,19 +29,18 @@ const finalizersPath = "/metadata/finalizers"
 // Defaulter puts our finalizer behind whatever is there, also when a request has left
 // it out. It never touches a TeamSpace that is being deleted: the API server refuses
 // new finalizers then, and the TeamSpace could never go.
-type Defaulter struct{ decoder admission.Decoder }
+type Defaulter struct{}
 
 // NewDefaulter returns a Defaulter.
-func NewDefaulter(scheme *runtime.Scheme) *Defaulter {
-	return &Defaulter{decoder: admission.NewDecoder(scheme)}
-}
+func NewDefaulter() *Defaulter { return &Defaulter{} }
 
-// Handle implements admission.Handler. It answers with a patch of its own, and not
-// with the difference of two decoded objects, so that nothing else of what the user
-// wrote can change its spelling.
-func (d *Defaulter) Handle(_ context.Context, review admission.Request) admission.Response {
-	now, before, err := decode(d.decoder, review)
-	if err != nil {
+// Handle implements admission.Handler. It reads the metadata and nothing else: a spec
+// that does not fit its type is for the API server to refuse, which comes later and
+// names the field. For the same reason it answers with a patch of its own, and not with
+// the difference of two decoded objects.
+func (*Defaulter) Handle(_ context.Context, review admission.Request) admission.Response {
+	var now, before metav1.PartialObjectMetadata
+	if err := errors.Join(read(review.Object, &now), read(review.OldObject, &before)); err != nil {
 		return admission.Errored(http.StatusBadRequest, err)
 	}
 	if !now.DeletionTimestamp.IsZero() || slices.Contains(now.Finalizers, v1alpha1.Finalizer) {
@@ -57,13 +60,13 @@ func addFinalizer(present []string) jsonpatch.JsonPatchOperation {
 	return jsonpatch.NewOperation("add", finalizersPath+"/-", v1alpha1.Finalizer)
 }
 
-// decode reads the TeamSpace and what it was before; an empty one on create.
-func decode(decoder admission.Decoder, review admission.Request) (now, before v1alpha1.TeamSpace, err error) {
-	if err := decoder.DecodeRaw(review.Object, &now); err != nil {
-		return now, before, err
+// read decodes what a review holds; nothing, if it holds nothing.
+func read(raw runtime.RawExtension, into any) error {
+	if len(raw.Raw) == 0 {
+		return nil
 	}
-	if len(review.OldObject.Raw) > 0 {
-		err = decoder.DecodeRaw(review.OldObject, &before)
+	if err := json.Unmarshal(raw.Raw, into); err != nil {
+		return fmt.Errorf("reading the TeamSpace: %w", err)
 	}
-	return now, before, err
+	return nil
 }

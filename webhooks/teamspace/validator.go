@@ -2,6 +2,7 @@ package teamspace
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -9,7 +10,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
-	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	"labhub.io/teamspace/api/v1alpha1"
@@ -20,17 +20,15 @@ const ValidatePath = "/teamspaces/validate"
 
 // Validator warns. What has to be refused is refused by the rules of the type, which
 // hold with no webhook running.
-type Validator struct{ decoder admission.Decoder }
+type Validator struct{}
 
 // NewValidator returns a Validator.
-func NewValidator(scheme *runtime.Scheme) *Validator {
-	return &Validator{decoder: admission.NewDecoder(scheme)}
-}
+func NewValidator() *Validator { return &Validator{} }
 
 // Handle implements admission.Handler.
-func (v *Validator) Handle(_ context.Context, review admission.Request) admission.Response {
-	now, before, err := decode(v.decoder, review)
-	if err != nil {
+func (*Validator) Handle(_ context.Context, review admission.Request) admission.Response {
+	var now, before v1alpha1.TeamSpace
+	if err := errors.Join(read(review.Object, &now), read(review.OldObject, &before)); err != nil {
 		return admission.Errored(http.StatusBadRequest, err)
 	}
 	return admission.Allowed("").WithWarnings(warnings(&now, &before)...)
