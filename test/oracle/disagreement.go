@@ -12,7 +12,8 @@ import (
 
 // Disagreement is a graph of which not everything became what was predicted.
 type Disagreement struct {
-	// Number is that of the graph in its run.
+	// Seed and Number are what the graph was drawn with.
+	Seed   uint64
 	Number int
 	// Sample is the smallest one known that shows it.
 	Sample *sample.Sample
@@ -54,7 +55,7 @@ func newDisagreement(t *trial, round int, mode sample.Mode, truth live.Objects) 
 // String shows the graph, what happened, and prediction and truth side by side.
 func (d *Disagreement) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "graph %d disagrees after round %d, in which the collector was %s:\n\n", d.Number, d.Round, d.mode)
+	fmt.Fprintf(&b, "graph %d of seed %d disagrees after round %d, in which the collector was %s:\n\n", d.Number, d.Seed, d.Round, d.mode)
 	b.WriteString(indent(d.graph + strings.Join(d.steps, "\n")))
 	width := len("predicted")
 	for _, r := range d.rows {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"labhub.io/teamspace/test/oracle/sample"
@@ -11,62 +12,36 @@ import (
 
 // Options say what is compared.
 type Options struct {
-	Graphs int
-	Seed   uint64
+	Draws []Draw
 	// Progress is told what happens.
 	Progress io.Writer
 	// ShrinkFor limits how long disagreements are made smaller.
 	ShrinkFor time.Duration
 }
 
+// Draw is the first few graphs of a seed.
+type Draw struct {
+	Seed   uint64
+	Graphs int
+}
+
 // batch is how many graphs go through the rounds together. With more of them each
 // round takes longer, and the pauses of the collector grow with that.
 const batch = 100
 
-// Report is the outcome of a run.
+// Report is the outcome for the graphs of one seed.
 type Report struct {
-	Graphs, Agreed, Objects int
+	Draw
+	Agreed, Objects int
 	// Doubtful counts the graphs of which some prediction was not deterministic.
 	Doubtful      int
-	Seed          uint64
 	Disagreements []*Disagreement
 }
 
 // String is the line that sums up.
-func (r Report) String() string {
+func (r *Report) String() string {
 	return fmt.Sprintf("agreement: %d of %d graphs (seed %d, %d objects, %d with a non-deterministic row)",
 		r.Agreed, r.Graphs, r.Seed, r.Objects, r.Doubtful)
-}
-
-// Run draws graphs, has a real collector work on them, and compares. It starts the
-// control plane and stops it. An error says that there was nothing to compare; that
-// predictions were wrong is no error.
-func Run(ctx context.Context, o Options) (r Report, err error) {
-	r = Report{Graphs: o.Graphs, Seed: o.Seed}
-	l, err := newLab(ctx, o.Progress)
-	if err != nil {
-		return r, err
-	}
-	defer func() {
-		if closeErr := l.close(); err == nil {
-			err = closeErr
-		}
-	}()
-	for first := 0; first < o.Graphs; first += batch {
-		var samples []*sample.Sample
-		for number := first; number < min(first+batch, o.Graphs); number++ {
-			samples = append(samples, sample.Draw(o.Seed, uint64(number)))
-		}
-		l.say("graphs %d to %d of %d", first+1, first+len(samples), o.Graphs)
-		trials, err := l.play(ctx, samples)
-		if err != nil {
-			return r, err
-		}
-		for i, t := range trials {
-			r.count(t, first+i)
-		}
-	}
-	return r, l.shrinkAll(ctx, r.Disagreements, o.ShrinkFor)
 }
 
 // count adds a graph to the report.
@@ -79,6 +54,63 @@ func (r *Report) count(t *trial, number int) {
 		r.Agreed++
 		return
 	}
-	t.disagreement.Number = number
+	t.disagreement.Seed, t.disagreement.Number = r.Seed, number
 	r.Disagreements = append(r.Disagreements, t.disagreement)
+}
+
+// drawn is one graph of a run.
+type drawn struct {
+	report *Report
+	number int
+}
+
+// Run draws graphs, has a real collector work on them, and compares. It starts the
+// control plane and stops it. An error says that there was nothing to compare; that
+// predictions were wrong is no error.
+func Run(ctx context.Context, o Options) (reports []*Report, err error) {
+	var all []drawn
+	for _, d := range o.Draws {
+		r := &Report{Draw: d}
+		reports = append(reports, r)
+		for number := range d.Graphs {
+			all = append(all, drawn{r, number})
+		}
+	}
+	l, err := newLab(ctx, o.Progress)
+	if err != nil {
+		return reports, err
+	}
+	defer func() {
+		if closeErr := l.close(); err == nil {
+			err = closeErr
+		}
+	}()
+	for some := range slices.Chunk(all, batch) {
+		if err := l.compare(ctx, some); err != nil {
+			return reports, err
+		}
+	}
+	for _, r := range reports {
+		if err := l.shrinkAll(ctx, r.Disagreements, o.ShrinkFor); err != nil {
+			return reports, err
+		}
+	}
+	return reports, nil
+}
+
+// compare plays graphs and counts what has become of them.
+func (l *lab) compare(ctx context.Context, some []drawn) error {
+	var samples []*sample.Sample
+	for _, d := range some {
+		samples = append(samples, sample.Draw(d.report.Seed, uint64(d.number)))
+	}
+	l.say("%d graphs, from number %d of seed %d", len(some), some[0].number, some[0].report.Seed)
+	trials, err := l.play(ctx, samples)
+	if err != nil {
+		return err
+	}
+	for i, t := range trials {
+		some[i].report.count(t, some[i].number)
+	}
+	return nil
 }

@@ -35,8 +35,10 @@ func (s *Sample) String() string {
 			case Create:
 				fmt.Fprintf(&b, "create %s\n", show(step.New))
 			default:
-				changed := graph.Object{UID: step.Object, Owners: []metav1.OwnerReference{step.Reference}}
-				fmt.Fprintf(&b, "%s %s\n", [...]string{Refer: "refer", Edit: "edit"}[step.Verb], show(changed))
+				id, _ := g.Find(step.Object)
+				o := g.Object(id)
+				o.Finalizers, o.Owners = nil, []metav1.OwnerReference{step.Reference}
+				fmt.Fprintf(&b, "%s %s\n", [...]string{Refer: "refer", Edit: "edit"}[step.Verb], show(o))
 			}
 		}
 	}

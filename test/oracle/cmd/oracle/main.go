@@ -38,11 +38,14 @@ func run(ctx context.Context) int {
 		}
 	}
 	fmt.Fprintf(os.Stderr, "%d graphs of seed %d\n", *graphs, seed)
-	report, err := oracle.Run(ctx, oracle.Options{Graphs: *graphs, Seed: seed, Progress: os.Stderr, ShrinkFor: *shrink})
+	reports, err := oracle.Run(ctx, oracle.Options{
+		Draws: []oracle.Draw{{Seed: seed, Graphs: *graphs}}, Progress: os.Stderr, ShrinkFor: *shrink,
+	})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 2
 	}
+	report := reports[0]
 	for _, d := range report.Disagreements {
 		fmt.Println(d)
 	}
