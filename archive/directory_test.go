@@ -41,8 +41,8 @@ func filesIn(t *testing.T, dir string) []string {
 
 func TestDirectoryStore_aNameUsedTwiceKeepsBoth(t *testing.T) {
 	store, dir := directory(t)
-	first := recordOf(t, teamSpace("x", "u1"), noon)
-	second := recordOf(t, teamSpace("x", "u2"), noon.Add(time.Minute))
+	first := recordOf(t, teamSpace("u1"), noon)
+	second := recordOf(t, teamSpace("u2"), noon.Add(time.Minute))
 	for _, record := range []Record{first, second} {
 		if _, err := Save(t.Context(), store, record); err != nil {
 			t.Fatal(err)
@@ -69,7 +69,7 @@ func TestDirectoryStore_aNameUsedTwiceKeepsBoth(t *testing.T) {
 
 func TestSave_again(t *testing.T) {
 	store, dir := directory(t)
-	first := recordOf(t, teamSpace("x", "u1"), noon)
+	first := recordOf(t, teamSpace("u1"), noon)
 	if _, err := Save(t.Context(), store, first); err != nil {
 		t.Fatal(err)
 	}
@@ -77,7 +77,7 @@ func TestSave_again(t *testing.T) {
 	if err := os.Remove(filepath.Join(dir, "x.json")); err != nil {
 		t.Fatal(err)
 	}
-	held, err := Save(t.Context(), store, recordOf(t, teamSpace("x", "u1"), noon.Add(time.Hour)))
+	held, err := Save(t.Context(), store, recordOf(t, teamSpace("u1"), noon.Add(time.Hour)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +91,7 @@ func TestSave_again(t *testing.T) {
 
 func TestSave_aTornRecordIsWrittenAnew(t *testing.T) {
 	store, dir := directory(t)
-	record := recordOf(t, teamSpace("x", "u1"), noon)
+	record := recordOf(t, teamSpace("u1"), noon)
 	if err := store.Put(t.Context(), record); err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +111,7 @@ func TestDirectoryStore_missingLater(t *testing.T) {
 	if err := os.RemoveAll(dir); err != nil {
 		t.Fatal(err)
 	}
-	record := recordOf(t, teamSpace("x", "u1"), noon)
+	record := recordOf(t, teamSpace("u1"), noon)
 	if _, err := Save(t.Context(), store, record); err == nil {
 		t.Fatal("a record was written into a directory that is not there")
 	}
@@ -135,14 +135,14 @@ func TestDirectoryStore_cannotBeMade(t *testing.T) {
 	if !errors.Is(err, ErrUnavailable) || store == nil {
 		t.Fatalf("Open = %v, %v, want a store and ErrUnavailable", store, err)
 	}
-	if err := store.Put(t.Context(), recordOf(t, teamSpace("x", "u1"), noon)); err == nil {
+	if err := store.Put(t.Context(), recordOf(t, teamSpace("u1"), noon)); err == nil {
 		t.Error("a record was written into a file")
 	}
 }
 
 func TestDirectoryStore_leftOverTemporaryFiles(t *testing.T) {
 	store, dir := directory(t)
-	if err := store.Put(t.Context(), recordOf(t, teamSpace("x", "u1"), noon)); err != nil {
+	if err := store.Put(t.Context(), recordOf(t, teamSpace("u1"), noon)); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "by-uid", "u2.json.tmp123"), []byte("{"), 0o600); err != nil {

@@ -16,10 +16,10 @@ import (
 
 var noon = time.Date(2026, 3, 1, 12, 0, 0, 999, time.UTC)
 
-func teamSpace(name, uid string) *v1alpha1.TeamSpace {
+func teamSpace(uid string) *v1alpha1.TeamSpace {
 	return &v1alpha1.TeamSpace{
 		ObjectMeta: metav1.ObjectMeta{
-			Name:          name,
+			Name:          "x",
 			UID:           types.UID(uid),
 			Labels:        map[string]string{"cost-centre": "4711"},
 			Finalizers:    []string{"acme.example/one", v1alpha1.Finalizer},
@@ -27,7 +27,7 @@ func teamSpace(name, uid string) *v1alpha1.TeamSpace {
 		},
 		Spec: v1alpha1.TeamSpaceSpec{Pods: 5, CPU: "1000m"},
 		Status: v1alpha1.TeamSpaceStatus{
-			Namespace: "team-" + name,
+			Namespace: "team-x",
 			Used:      corev1.ResourceList{corev1.ResourcePods: resource.MustParse("3")},
 		},
 	}
@@ -43,7 +43,7 @@ func recordOf(t *testing.T, ts *v1alpha1.TeamSpace, at time.Time) Record {
 }
 
 func TestNewRecord(t *testing.T) {
-	data, err := encode(recordOf(t, teamSpace("x", "u1"), noon))
+	data, err := encode(recordOf(t, teamSpace("u1"), noon))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,17 +101,17 @@ func TestDecode_refuses(t *testing.T) {
 }
 
 func TestSameContent(t *testing.T) {
-	base := recordOf(t, teamSpace("x", "u1"), noon)
-	later := recordOf(t, teamSpace("x", "u1"), noon.Add(time.Hour))
+	base := recordOf(t, teamSpace("u1"), noon)
+	later := recordOf(t, teamSpace("u1"), noon.Add(time.Hour))
 	if !base.SameContent(later) {
 		t.Error("the time of writing counts")
 	}
-	changed := teamSpace("x", "u1")
+	changed := teamSpace("u1")
 	changed.Spec.Pods = 6
 	if base.SameContent(recordOf(t, changed, noon)) {
 		t.Error("another number of pods does not count")
 	}
-	relabelled := teamSpace("x", "u1")
+	relabelled := teamSpace("u1")
 	relabelled.Labels["cost-centre"] = "4712"
 	if base.SameContent(recordOf(t, relabelled, noon)) {
 		t.Error("another manifest does not count")

@@ -21,7 +21,9 @@ import (
 // +kubebuilder:validation:XValidation:rule="size(self.metadata.name) <= 58",message="metadata.name: at most 58 characters, so that team-<name> fits the 63 of a namespace"
 // +kubebuilder:validation:XValidation:rule="!self.metadata.name.contains('.')",message="metadata.name: lower-case letters, digits and '-' only, no dots, because team-<name> names a namespace"
 type TeamSpace struct {
-	metav1.TypeMeta   `json:",inline"`
+	metav1.TypeMeta `json:",inline"`
+
+	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
 	// What the team gets.
@@ -67,6 +69,7 @@ type TeamSpaceStatus struct {
 
 	// The namespace of the team.
 	// +optional
+	// +kubebuilder:validation:MaxLength=63
 	Namespace string `json:"namespace,omitempty"`
 
 	// Ready is the sum of the others. Reconciling and Stalled are there only
@@ -74,6 +77,7 @@ type TeamSpaceStatus struct {
 	// +optional
 	// +listType=map
 	// +listMapKey=type
+	// +kubebuilder:validation:MaxItems=16
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
 
 	// What the quota last counted as used. The archive record takes it from here,

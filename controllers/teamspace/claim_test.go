@@ -16,8 +16,8 @@ const (
 	staleUID = types.UID("22222222-2222-2222-2222-222222222222")
 )
 
-func teamSpace(name string) *v1alpha1.TeamSpace {
-	return &v1alpha1.TeamSpace{ObjectMeta: metav1.ObjectMeta{Name: name, UID: liveUID}}
+func teamSpace() *v1alpha1.TeamSpace {
+	return &v1alpha1.TeamSpace{ObjectMeta: metav1.ObjectMeta{Name: "x", UID: liveUID}}
 }
 
 // namespaceOf builds the namespace of TeamSpace "x" as the controller makes it, and
@@ -26,7 +26,7 @@ func namespaceOf(changes ...func(*metav1.PartialObjectMetadata)) *metav1.Partial
 	ns := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
 		Name:            "team-x",
 		Labels:          map[string]string{v1alpha1.LabelTeamSpace: "x"},
-		OwnerReferences: []metav1.OwnerReference{ownerReference(teamSpace("x"))},
+		OwnerReferences: []metav1.OwnerReference{ownerReference(teamSpace())},
 	}}
 	for _, change := range changes {
 		change(ns)
@@ -80,7 +80,7 @@ func TestClaim(t *testing.T) {
 	r := &Reconciler{protected: sets.New("team-system")}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			if got := r.claim(teamSpace("x"), tc.namespace); got != tc.want {
+			if got := r.claim(teamSpace(), tc.namespace); got != tc.want {
 				t.Errorf("claim = %d, want %d", got, tc.want)
 			}
 		})
@@ -90,7 +90,7 @@ func TestClaim(t *testing.T) {
 func TestMend(t *testing.T) {
 	foreign := metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: "c", UID: "33333333-3333-3333-3333-333333333333"}
 	addForeign := func(ns *metav1.PartialObjectMetadata) { ns.OwnerReferences = append(ns.OwnerReferences, foreign) }
-	own := ownerReference(teamSpace("x"))
+	own := ownerReference(teamSpace())
 	tests := map[string]struct {
 		namespace *metav1.PartialObjectMetadata
 		wantRefs  []metav1.OwnerReference
@@ -116,11 +116,11 @@ func TestMend(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			before := tc.namespace.DeepCopy()
-			mended := r.mend(teamSpace("x"), tc.namespace)
+			mended := r.mend(teamSpace(), tc.namespace)
 			if diff := cmp.Diff(tc.wantRefs, mended.OwnerReferences); diff != "" {
 				t.Errorf("ownerReferences (-want +got):\n%s", diff)
 			}
-			if got := r.claim(teamSpace("x"), mended); got != tc.want {
+			if got := r.claim(teamSpace(), mended); got != tc.want {
 				t.Errorf("claim after mending = %d, want %d", got, tc.want)
 			}
 			if tc.want == claimOurs && mended.Annotations[v1alpha1.AnnotationAdopt] != "" {
@@ -134,11 +134,11 @@ func TestMend(t *testing.T) {
 }
 
 func TestReleased(t *testing.T) {
-	free := released(teamSpace("x"), namespaceOf())
+	free := released(teamSpace(), namespaceOf())
 	if len(free.OwnerReferences) != 0 {
 		t.Errorf("ownerReferences = %v, want none", free.OwnerReferences)
 	}
-	again := teamSpace("x")
+	again := teamSpace()
 	again.UID = staleUID // made again later, under another uid
 	r := &Reconciler{}
 	if got := r.claim(again, free); got != claimAdoptable {

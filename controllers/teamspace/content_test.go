@@ -85,7 +85,7 @@ func TestObserveQuota(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			p := &pass{ts: teamSpace("x")}
+			p := &pass{ts: teamSpace()}
 			p.observeQuota(&tc.quota)
 			if got := p.condition(v1alpha1.ConditionQuotaInForce).Status; got != tc.want {
 				t.Errorf("QuotaInForce = %s, want %s", got, tc.want)
@@ -98,7 +98,7 @@ func TestObserveQuota(t *testing.T) {
 }
 
 func TestObserveQuota_keepsTheLastCount(t *testing.T) {
-	p := &pass{ts: teamSpace("x")}
+	p := &pass{ts: teamSpace()}
 	p.status.Used = corev1.ResourceList{corev1.ResourcePods: resource.MustParse("4")}
 	p.observeQuota(&corev1.ResourceQuota{}) // made again, not counted yet
 	if got := p.status.Used[corev1.ResourcePods]; got.Value() != 4 {

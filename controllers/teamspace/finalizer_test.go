@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"labhub.io/teamspace/api/v1alpha1"

@@ -34,7 +34,7 @@ func TestSummarize(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			p := newPass(teamSpace("x"), time.Time{})
+			p := newPass(teamSpace(), time.Time{})
 			if p.accept(namespaceOf(), tc.claim) {
 				quota := &corev1.ResourceQuota{}
 				if !tc.quota {
@@ -61,7 +61,7 @@ func TestSummarize(t *testing.T) {
 }
 
 func TestSummarize_clearsTheSignsOfBefore(t *testing.T) {
-	ts := teamSpace("x")
+	ts := teamSpace()
 	p := newPass(ts, time.Time{})
 	p.accept(namespaceOf(), claimForeign)
 	p.summarize(nil)
@@ -79,7 +79,7 @@ func TestSummarize_clearsTheSignsOfBefore(t *testing.T) {
 
 func TestNewPass_settled(t *testing.T) {
 	served := func(reason string, observed int64) *v1alpha1.TeamSpace {
-		ts := teamSpace("x")
+		ts := teamSpace()
 		ts.Generation = 2
 		ts.Status.ObservedGeneration = observed
 		ts.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionReady, Reason: reason}}
@@ -89,7 +89,7 @@ func TestNewPass_settled(t *testing.T) {
 		ts   *v1alpha1.TeamSpace
 		want bool
 	}{
-		"never seen":                        {teamSpace("x"), false},
+		"never seen":                        {teamSpace(), false},
 		"served":                            {served(v1alpha1.ReasonServing, 2), true},
 		"repaired, quota not in force yet":  {served(v1alpha1.ReasonAwaitingQuotaController, 2), true},
 		"namespace deleted by somebody":     {served(v1alpha1.ReasonNamespaceTerminating, 2), true},

@@ -209,3 +209,28 @@ func TestMessage_OneLine(t *testing.T) {
 		}
 	}
 }
+
+// TestProblems_Consequence: what the collector does to the whole object is said
+// of each of its references.
+func TestProblems_Consequence(t *testing.T) {
+	s := subject(t, "Widget a/w\nConfigMap a/c -> Widget w; Gizmo:nowhere.example/v1 g; Widget ghost", "ConfigMap a/c")
+	problems := explain.Problems(s)
+	if len(problems) != 2 || !strings.Contains(problems[1].Consequence, "never delete this ConfigMap as long as that holds") {
+		t.Error(explain.Join(problems))
+	}
+	s = subject(t, "Widget a/w\nClusterWidget p\nClusterRole r -> ClusterWidget ghost; Widget w =Widget/a/w", "ClusterRole r")
+	problems = explain.Problems(s)
+	if len(problems) != 2 || !strings.Contains(problems[0].Consequence, "never delete this ClusterRole") {
+		t.Error(explain.Join(problems))
+	}
+	if got := explain.Error.String() + explain.Warning.String() + explain.Info.String(); got != "errorwarninginfo" {
+		t.Error(got)
+	}
+	// A kind that is not known is named as it is written, and has no namespace.
+	s = explain.Subject{Target: explain.Target{Kind: "ConfigMap", Namespace: "a"}}
+	s.References = []explain.Reference{{Classification: rules.Classification{Class: rules.Absent, Rule: rules.K1}, Reveal: true}}
+	s.References[0].Kind, s.References[0].Name = "Thing", "t"
+	if got := explain.Join(explain.Problems(s)); !strings.Contains(got, `Thing "t" does not exist; the garbage`) {
+		t.Error(got)
+	}
+}

@@ -32,7 +32,8 @@ type Object struct {
 	Namespace  string
 	Name       string
 	UID        types.UID
-	// Deleting says that deletionTimestamp is set.
+	// Deleting says that deletionTimestamp is set. Without finalizers the
+	// object is within its grace period: something else will remove it.
 	Deleting bool
 	// Marked says that the running collector saw the object wait for its
 	// dependents although it does not carry foregroundDeletion any more. The
@@ -226,7 +227,8 @@ func (g *Graph) Reference(number int) Reference {
 type Edge struct {
 	Dependent, Owner          ID
 	Blocking, Linked, Matches bool
-	// Kind numbers the apiVersion and kind of the reference, for Mapping.
+	// Kind numbers the apiVersion and kind of the reference: equal numbers are
+	// spelled alike.
 	Kind uint32
 }
 
@@ -238,9 +240,6 @@ func (g *Graph) Edge(number int) Edge {
 		Blocking: r.flags&flagBlock != 0, Linked: r.flags&flagLinked != 0, Matches: r.flags&flagMatches != 0,
 	}
 }
-
-// Mapping returns what the kind of an Edge resolves to.
-func (g *Graph) Mapping(kind uint32) Mapping { return g.kinds[kind].mapping }
 
 // Dependents returns the numbers of the references that name the uid of the
 // node, whatever else they say, in the order of the dependents. The slice is

@@ -135,3 +135,20 @@ func FuzzParse(f *testing.F) {
 		sameGraph(t, s.Graph, again.Graph)
 	})
 }
+
+// TestPicture: an end that is open is drawn with all that it may be.
+func TestPicture(t *testing.T) {
+	s, err := ownershiptest.Parse("Widget a/x [hold] -> Widget z\nWidget a/z [hold] -> Widget x +b\ndelete foreground Widget a/x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	picture := ownershiptest.Picture(s.Predict())
+	for _, want := range []string{"?> ", "live or dying", "Widget x kept or unblocked", "[hold] or ", "R19"} {
+		if !strings.Contains(picture, want) {
+			t.Errorf("no %q in\n%s", want, picture)
+		}
+	}
+	if got := ownershiptest.PrintState(s.Graph, 0, s.Predict().Likely(0)); !strings.HasPrefix(got, "Widget a/x dying [hold") {
+		t.Error(got)
+	}
+}

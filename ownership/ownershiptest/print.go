@@ -131,7 +131,7 @@ func (p printer) kind(apiVersion, kind string) string {
 }
 
 func joinName(namespace, name string) string {
-	if namespace == "" {
+	if namespace == "" && !strings.Contains(name, "/") {
 		return name
 	}
 	return namespace + "/" + name

@@ -126,9 +126,9 @@ func (b *bounds) served(id graph.ID, lists [][]string, list []string) [][]string
 }
 
 // collect adds a list that is not there yet. Nothing stays without a finalizer
-// except a Namespace.
+// except a Namespace, and what is within its grace period.
 func (b *bounds) collect(id graph.ID, lists [][]string, list []string) [][]string {
-	if len(list) == 0 && b.start[id]&isNamespace == 0 {
+	if len(list) == 0 && b.start[id]&(isNamespace|isGraceful) == 0 {
 		return lists
 	}
 	if slices.ContainsFunc(lists, func(l []string) bool { return slices.Equal(l, list) }) {

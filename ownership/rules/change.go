@@ -47,10 +47,11 @@ func (w *world) note(id graph.ID, verb Verb, rule Rule, reference int) {
 }
 
 // delete is a DELETE request as the API server carries it out, and what the
-// collector queues when it sees the result.
+// collector queues when it sees the result. An object within its grace period
+// takes no notice (F11).
 func (w *world) delete(id graph.ID, policy metav1.DeletionPropagation, rule Rule) {
 	was := w.flags[id]
-	if was&isGone != 0 {
+	if was&(isGone|isGraceful) != 0 {
 		return
 	}
 	now := w.afterDelete(id, policy)

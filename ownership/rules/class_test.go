@@ -92,6 +92,13 @@ func TestClass_String(t *testing.T) {
 	}
 }
 
+func TestClasses_List(t *testing.T) {
+	set := rules.Classes(rules.Absent | rules.BadScope)
+	if got := set.List(); len(got) != 2 || got[0] != rules.Absent || got[1] != rules.BadScope || set.Has(rules.Solid) {
+		t.Errorf("got %v", got)
+	}
+}
+
 func TestImpossibleKind(t *testing.T) {
 	for kind, want := range map[string]bool{
 		"Widget": false, "widget": false, "V2-Thing": false, "": true, "*v1.Widget": true,

@@ -56,7 +56,7 @@ type support struct {
 func (p *must) support(number int) support {
 	e := p.g.Edge(number)
 	static := p.staticClass(number)
-	if static.Possible&errorClasses != 0 || !static.Deterministic() {
+	if static.Possible&errorClasses != 0 {
 		return support{}
 	}
 	switch {

@@ -140,30 +140,14 @@ func (n *naive) deleteRequest(uid types.UID, version int, policy metav1.Deletion
 	}
 	t := n.types.Resolve(o.APIVersion, o.Kind).Type
 	if policy == "" {
-		for _, f := range o.Finalizers {
-			if f == orphanFinalizer && policy == "" {
-				policy = metav1.DeletePropagationOrphan
-			}
-			if f == fgFinalizer && policy == "" {
-				policy = metav1.DeletePropagationForeground
-			}
-		}
-		if policy == "" && t.OrphansByDefault {
-			policy = metav1.DeletePropagationOrphan
-		}
+		policy = implicitPolicy(o.Finalizers, t)
 	}
-	var after []string
-	for _, f := range o.Finalizers {
-		if f != fgFinalizer && f != orphanFinalizer {
-			after = append(after, f)
-		}
-	}
-	switch {
-	case t.IgnoresPolicy:
-	case policy == metav1.DeletePropagationForeground:
-		after = append(after, fgFinalizer)
-	case policy == metav1.DeletePropagationOrphan:
-		after = append(after, orphanFinalizer)
+	after := slices.DeleteFunc(slices.Clone(o.Finalizers), func(f string) bool { return f == fgFinalizer || f == orphanFinalizer })
+	own := map[metav1.DeletionPropagation]string{
+		metav1.DeletePropagationForeground: fgFinalizer, metav1.DeletePropagationOrphan: orphanFinalizer,
+	}[policy]
+	if own != "" && !t.IgnoresPolicy {
+		after = append(after, own)
 	}
 	if sameSet(after, o.Finalizers) {
 		after = o.Finalizers
@@ -173,6 +157,18 @@ func (n *naive) deleteRequest(uid types.UID, version int, policy metav1.Deletion
 	}
 	n.write(uid, func(o *graph.Object) { o.Deleting, o.Finalizers = true, after })
 	return ok
+}
+
+func implicitPolicy(finalizers []string, t graph.Type) metav1.DeletionPropagation {
+	first := slices.IndexFunc(finalizers, func(f string) bool { return f == fgFinalizer || f == orphanFinalizer })
+	switch {
+	case first >= 0 && finalizers[first] == fgFinalizer:
+		return metav1.DeletePropagationForeground
+	case first >= 0 || t.OrphansByDefault:
+		return metav1.DeletePropagationOrphan
+	default:
+		return metav1.DeletePropagationBackground
+	}
 }
 
 func sameSet(a, b []string) bool {
@@ -192,8 +188,7 @@ func (n *naive) dropOwners(uid types.UID, owners []types.UID) {
 }
 
 func (n *naive) unblockOwners(uid types.UID) {
-	blocking := func(r metav1.OwnerReference) bool { return r.BlockOwnerDeletion != nil && *r.BlockOwnerDeletion }
-	if o, exists := n.store[uid]; !exists || !slices.ContainsFunc(o.Owners, blocking) {
+	if o, exists := n.store[uid]; !exists || !slices.ContainsFunc(o.Owners, blocks) {
 		return
 	}
 	n.write(uid, func(o *graph.Object) {
@@ -237,7 +232,7 @@ func (n *naive) attach(v *vertex, refs []metav1.OwnerReference) {
 		if known {
 			switch {
 			case owner.namespace != "" && owner.namespace != v.namespace,
-				!owner.names(r),
+				!owner.identity.names(r),
 				owner.namespace == "" && v.namespace != "" && owner.virtual:
 				doubtful = true
 			}
@@ -261,15 +256,7 @@ func (n *naive) observe(o graph.Object) *vertex {
 // split parts dependents by whether their references name the identity.
 func split(v *vertex, id identity) (matching, others []*vertex) {
 	for d := range v.dependents {
-		match, mismatch := false, id.namespace != "" && id.namespace != d.namespace
-		if !mismatch {
-			for _, r := range d.owners {
-				if r.UID == id.uid {
-					match = match || id.names(r)
-					mismatch = mismatch || !id.names(r)
-				}
-			}
-		}
+		match, mismatch := d.names(id)
 		if match {
 			matching = append(matching, d)
 		}
@@ -278,6 +265,19 @@ func split(v *vertex, id identity) (matching, others []*vertex) {
 		}
 	}
 	return matching, others
+}
+
+func (v *vertex) names(id identity) (match, mismatch bool) {
+	if id.namespace != "" && id.namespace != v.namespace {
+		return false, true
+	}
+	for _, r := range v.owners {
+		if r.UID == id.uid {
+			match = match || id.names(r)
+			mismatch = mismatch || !id.names(r)
+		}
+	}
+	return match, mismatch
 }
 
 func (n *naive) deliver(c change) {
@@ -306,21 +306,10 @@ func (n *naive) deliver(c change) {
 }
 
 func (n *naive) deliverUpdate(c change, v *vertex) {
-	var added []metav1.OwnerReference
 	for _, old := range v.owners {
-		blocked := old.BlockOwnerDeletion != nil && *old.BlockOwnerDeletion
-		i := slices.IndexFunc(c.object.Owners, func(r metav1.OwnerReference) bool { return r.UID == old.UID })
-		removed := i < 0
-		freed := !removed && (c.object.Owners[i].BlockOwnerDeletion == nil || !*c.object.Owners[i].BlockOwnerDeletion)
-		if owner, known := n.vertices[old.UID]; known {
-			if blocked && (removed || freed) {
-				n.queue(owner)
-			}
-			if removed {
-				delete(owner.dependents, v)
-			}
-		}
+		n.compare(old, c.object.Owners, v)
 	}
+	var added []metav1.OwnerReference
 	for _, r := range c.object.Owners {
 		if !slices.ContainsFunc(v.owners, func(old metav1.OwnerReference) bool { return old.UID == r.UID }) {
 			added = append(added, r)
@@ -330,6 +319,25 @@ func (n *naive) deliverUpdate(c change, v *vertex) {
 	n.attach(v, added)
 	v.dying = v.dying || c.object.Deleting
 	n.transitions(c, v)
+}
+
+func blocks(r metav1.OwnerReference) bool {
+	return r.BlockOwnerDeletion != nil && *r.BlockOwnerDeletion
+}
+
+// compare looks what became of one reference.
+func (n *naive) compare(old metav1.OwnerReference, refs []metav1.OwnerReference, v *vertex) {
+	owner, known := n.vertices[old.UID]
+	if !known {
+		return
+	}
+	i := slices.IndexFunc(refs, func(r metav1.OwnerReference) bool { return r.UID == old.UID })
+	if blocks(old) && (i < 0 || !blocks(refs[i])) {
+		n.queue(owner)
+	}
+	if i < 0 {
+		delete(owner.dependents, v)
+	}
 }
 
 func (n *naive) transitions(c change, v *vertex) {
@@ -368,17 +376,22 @@ func (n *naive) deliverGone(c change, v *vertex, known bool) {
 		n.absent(id, matching)
 		return
 	}
-	delete(n.vertices, id.uid)
+	n.forget(v)
+}
+
+// forget takes a vertex out of the graph.
+func (n *naive) forget(v *vertex) {
+	delete(n.vertices, v.uid)
+	var all []*vertex
+	for d := range v.dependents {
+		all = append(all, d)
+	}
 	for _, r := range v.owners {
 		if owner, known := n.vertices[r.UID]; known {
 			delete(owner.dependents, v)
 		}
 	}
-	var all []*vertex
-	for d := range v.dependents {
-		all = append(all, d)
-	}
-	n.absent(id, all)
+	n.absent(v.identity, all)
 	for _, r := range v.owners {
 		if owner, known := n.vertices[r.UID]; known && owner.marked {
 			n.queue(owner)
@@ -502,7 +515,7 @@ func (n *naive) act(v *vertex, latest *stored, solid, dangling, waiting []types.
 }
 
 func sameReference(a, b metav1.OwnerReference) bool {
-	return a.UID == b.UID && (a.BlockOwnerDeletion != nil && *a.BlockOwnerDeletion) == (b.BlockOwnerDeletion != nil && *b.BlockOwnerDeletion)
+	return a.UID == b.UID && blocks(a) == blocks(b)
 }
 
 func (n *naive) virtualDelete(v *vertex) {
@@ -529,11 +542,7 @@ func (n *naive) classify(v *vertex, refs []metav1.OwnerReference, yield func(str
 		yield(struct{}{})
 		switch {
 		case found == notFound || owner.UID != r.UID:
-			key := coordinatesOf(r, v.namespace)
-			if !m.Type.Namespaced {
-				key.namespace = ""
-			}
-			n.cache[key] = true
+			n.remember(r, v, m)
 			dangling = append(dangling, r.UID)
 		case owner.Deleting && slices.Contains(owner.Finalizers, fgFinalizer):
 			waiting = append(waiting, r.UID)
@@ -544,11 +553,20 @@ func (n *naive) classify(v *vertex, refs []metav1.OwnerReference, yield func(str
 	return solid, dangling, waiting, ok
 }
 
+// remember puts the coordinates of an absent owner into the cache.
+func (n *naive) remember(r metav1.OwnerReference, v *vertex, m graph.Mapping) {
+	key := coordinatesOf(r, v.namespace)
+	if !m.Type.Namespaced {
+		key.namespace = ""
+	}
+	n.cache[key] = true
+}
+
 func (n *naive) finish(v *vertex, yield func(struct{}) bool) {
 	free := true
 	for d := range v.dependents {
 		for _, r := range d.owners {
-			if r.UID == v.uid && r.BlockOwnerDeletion != nil && *r.BlockOwnerDeletion {
+			if r.UID == v.uid && blocks(r) {
 				free = false
 				if !d.marked {
 					n.queue(d)
@@ -697,14 +715,16 @@ func (n *naive) load(g *graph.Graph, knows, edited func(graph.ID) bool) {
 		}
 	}
 	for id := range graph.ID(g.Len()) {
-		if v, known := n.vertices[g.UID(id)]; known {
-			if edited(id) {
-				v.owners = nil
-			}
-			n.settleOwners(v)
-			if v.dying && slices.Contains(g.Finalizers(id), orphanFinalizer) {
-				n.orphan = append(n.orphan, v)
-			}
+		v, known := n.vertices[g.UID(id)]
+		if !known {
+			continue
+		}
+		if edited(id) {
+			v.owners = nil
+		}
+		n.settleOwners(v)
+		if v.dying && slices.Contains(g.Finalizers(id), orphanFinalizer) {
+			n.orphan = append(n.orphan, v)
 		}
 	}
 }

@@ -16,6 +16,7 @@ const (
 	isUnmonitored flags = 1 << iota // the collector does not observe it
 	ignoresPolicy                   // no foregroundDeletion or orphan for it
 	hasOther                        // it has finalizers of others, which stay
+	isGraceful                      // it is being deleted without finalizers: within its grace period
 	isNamespace                     // it is a Namespace object
 	isDeleting                      // deletionTimestamp is set
 	isForeground                    // finalizer foregroundDeletion
@@ -102,6 +103,9 @@ func (w *world) initial(id graph.ID) flags {
 		}
 	}
 	f |= finalizerFlags(w.g.Finalizers(id))
+	if f&(isDeleting|isNamespace|hasOther|isForeground|isOrphan) == isDeleting {
+		f |= hasOther | isGraceful
+	}
 	if f&isWaiting == isWaiting && f&isUnmonitored == 0 {
 		f |= isMarked
 	}

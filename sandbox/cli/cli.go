@@ -82,7 +82,11 @@ TeamSpace on top.`,
 func untilSignal() (ctx context.Context, hurry <-chan struct{}, release func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	// Whoever uses nohup wants the sandbox to outlive the terminal.
+	if !signal.Ignored(syscall.SIGHUP) {
+		signal.Notify(signals, syscall.SIGHUP)
+	}
 	second := make(chan struct{})
 	go func() {
 		<-signals

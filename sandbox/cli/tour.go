@@ -97,14 +97,13 @@ func runTour(ctx context.Context, o tourOptions, out, errOut io.Writer, hurry <-
 		narration.hold()
 		err = guideThrough(ctx, settings, out)
 	}
+	if err != nil {
+		// Now, because the end of the log is about the end of the manager soon.
+		err = fmt.Errorf("%w; --keep keeps the logs; the end of the manager's:\n%s", err, process.Tail(filepath.Join(settings.Dir, dev.Manager+".log")))
+	}
 	cancel(nil)
-	devErr := <-ended
-	if devErr != nil {
-		// It is the cause of whatever the tour has run into.
-		err = devErr
-	} else if err != nil {
-		log := filepath.Join(settings.Dir, dev.Manager+".log")
-		err = fmt.Errorf("%w\nthe end of %s:\n%s", err, log, process.Tail(log))
+	if devErr := <-ended; devErr != nil {
+		err = devErr // the cause of whatever the tour has run into
 	}
 	if err != nil {
 		narration.release()

@@ -127,6 +127,8 @@ func (p *Plane) ControllerManager() process.Definition {
 		{"root-ca-file", f.ca.CertFile},
 		{"cluster-signing-cert-file", f.ca.CertFile},
 		{"cluster-signing-key-file", f.ca.KeyFile},
+		// Otherwise it makes one below /usr.
+		{"flex-volume-plugin-dir", p.dir.Path("flexvolume")},
 	}
 	d := p.definition(ControllerManager, controllerManagerGrace, args.with(p.options.Flags[ControllerManager]).args())
 	d.Addresses = map[string]string{"https": p.addresses.ControllerManager}

@@ -17,6 +17,7 @@ const (
 
 // TestUp_RunsTheRealControllers: what the tests of the product rely on.
 func TestUp_RunsTheRealControllers(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	policy := writeFile(t, filepath.Join(t.TempDir(), "policy"), auditPolicy)
 	log := filepath.Join(t.TempDir(), "audit.log")

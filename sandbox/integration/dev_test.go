@@ -38,6 +38,7 @@ func (s *sandbox) awaitServed(name string) {
 // TestDev is one story as well: the product is served, its manager stopped,
 // started and killed, and all of it ended in two ways.
 func TestDev(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	archive := filepath.Join(t.TempDir(), "made", "by the sandbox")
 	args := productArgs(t, "--archive", "file://"+archive)
@@ -131,6 +132,7 @@ func testManagerDeath(t *testing.T, s *sandbox) {
 }
 
 func TestDev_Errors(t *testing.T) {
+	t.Parallel()
 	for name, tc := range map[string]struct {
 		args []string
 		want string

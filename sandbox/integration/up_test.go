@@ -55,6 +55,7 @@ func absent(t *testing.T, path string) {
 // TestUp is one story, because each start of a control plane takes seconds: a
 // sandbox is used, ended in every way there is, and goes on in its directory.
 func TestUp(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "made by the sandbox")
 	s := start(t, dir, "up")
 
@@ -187,6 +188,7 @@ func testDeath(t *testing.T, s *sandbox) {
 // TestUp_StopsWithoutEtcd: a kube-apiserver waits for etcd in its shutdown, and
 // must not be waited for.
 func TestUp_StopsWithoutEtcd(t *testing.T) {
+	t.Parallel()
 	s := start(t, t.TempDir(), "up")
 	pids := s.pids()
 	s.mustRun("stop", "--kill", "etcd")
@@ -198,6 +200,7 @@ func TestUp_StopsWithoutEtcd(t *testing.T) {
 }
 
 func TestUp_EndsWhileItStarts(t *testing.T) {
+	t.Parallel()
 	s := launch(t, t.TempDir(), "up")
 	eventually(t, startDeadline, "etcd serves", func() error {
 		if !strings.Contains(s.stderr.String(), "etcd serves") {
@@ -213,6 +216,7 @@ func TestUp_EndsWhileItStarts(t *testing.T) {
 }
 
 func TestUp_Errors(t *testing.T) {
+	t.Parallel()
 	sandboxAlone := filepath.Join(t.TempDir(), "sandbox")
 	if err := os.Link(binary(t, "sandbox"), sandboxAlone); err != nil {
 		if err := os.WriteFile(sandboxAlone, []byte(readFile(t, binary(t, "sandbox"))), 0o755); err != nil {

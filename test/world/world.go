@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -23,6 +24,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"labhub.io/teamspace/api/v1alpha1"
 )
@@ -93,6 +95,7 @@ func Start(t *testing.T, options Options) *World {
 
 // launch starts a world and returns when it is ready.
 func launch(options Options) (*World, error) {
+	ctrllog.SetLogger(logr.Discard()) // else the clients ask for one, at length
 	root, err := findRoot()
 	if err != nil {
 		return nil, err

@@ -103,7 +103,7 @@ func TestTargets_AreRequiredByTheModule(t *testing.T) {
 
 func TestFingerprint(t *testing.T) {
 	module(t, "package main\n\nfunc main() {}\n")
-	print := func(ldflags string) string {
+	digestOf := func(ldflags string) string {
 		t.Helper()
 		digest, err := fingerprint(t.Context(), ldflags)
 		if err != nil {
@@ -117,17 +117,17 @@ func TestFingerprint(t *testing.T) {
 	if err := os.WriteFile("go.sum", nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	first := print("a")
-	if print("a") != first {
+	first := digestOf("a")
+	if digestOf("a") != first {
 		t.Error("the same inputs have two fingerprints")
 	}
-	if print("b") == first {
+	if digestOf("b") == first {
 		t.Error("other flags have the same fingerprint")
 	}
 	if err := os.WriteFile("go.sum", []byte("changed"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if print("a") == first {
+	if digestOf("a") == first {
 		t.Error("other modules have the same fingerprint")
 	}
 }

@@ -92,6 +92,7 @@ func (p *Plane) start(ctx context.Context, flags []string) error {
 		return fmt.Errorf("reading the administrator's kubeconfig: %w", err)
 	}
 	p.Config.QPS = -1
+	p.Config.WarningHandler = rest.NoWarnings{}
 	p.metrics, err = p.newMetricsClient(ctx)
 	return err
 }

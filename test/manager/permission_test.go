@@ -1,0 +1,112 @@
+package manager
+
+import (
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"labhub.io/teamspace/test/world"
+)
+
+func TestPermissions(t *testing.T) {
+	w := lab.World(t)
+	for name, tc := range map[string]struct {
+		ask  string
+		want string
+	}{
+		// Without these, a "no" below would only say that it may do nothing at all.
+		"it reads TeamSpaces":                {ask: "list teamspaces", want: "yes"},
+		"it makes namespaces":                {ask: "create namespaces", want: "yes"},
+		"it reads the quota of a team":       {ask: "get resourcequotas/team-quota -n team-x", want: "yes"},
+		"it makes the quota of a team again": {ask: "delete resourcequotas/team-quota -n team-x", want: "yes"},
+		"it writes its archive":              {ask: "create configmaps -n teamspace-archive", want: "yes"},
+
+		"it does not read Secrets":                 {ask: "get secrets", want: "no"},
+		"nor list them":                            {ask: "list secrets -A", want: "no"},
+		"nor those of its own namespace":           {ask: "get secrets -n teamspace-system", want: "no"},
+		"it does not delete namespaces":            {ask: "delete namespaces", want: "no"},
+		"nor one of a team":                        {ask: "delete namespaces/team-x", want: "no"},
+		"it does not finalize namespaces":          {ask: "update namespaces/team-x --subresource=finalize", want: "no"},
+		"it does not read other quotas":            {ask: "get resourcequotas/other -n team-x", want: "no"},
+		"nor list all of them":                     {ask: "list resourcequotas -A", want: "no"},
+		"it does not delete other quotas":          {ask: "delete resourcequotas/other -n team-x", want: "no"},
+		"it does not read other LimitRanges":       {ask: "get limitranges/other -n team-x", want: "no"},
+		"it does not create TeamSpaces":            {ask: "create teamspaces", want: "no"},
+		"it does not delete TeamSpaces":            {ask: "delete teamspaces", want: "no"},
+		"it does not read pods":                    {ask: "list pods -A", want: "no"},
+		"it does not delete its archive":           {ask: "delete configmaps -n teamspace-archive", want: "no"},
+		"it does not read ConfigMaps elsewhere":    {ask: "get configmaps -n kube-system", want: "no"},
+		"it does not change its own type":          {ask: "update customresourcedefinitions/teamspaces.platform.labhub.io", want: "no"},
+		"it does not give permissions":             {ask: "create clusterrolebindings", want: "no"},
+		"it does not act as somebody else":         {ask: "impersonate users", want: "no"},
+		"it does not make tokens":                  {ask: "create serviceaccounts/default --subresource=token -n kube-system", want: "no"},
+		"it does not take the leases of others":    {ask: "update leases/other -n teamspace-system", want: "no"},
+		"it does not write leases in other places": {ask: "create leases -n kube-system", want: "no"},
+		"it does not hand namespaces over":         {ask: "adopt teamspaces", want: "no"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			args := append([]string{"auth", "can-i", "--as=" + world.ManagerUser}, strings.Fields(tc.ask)...)
+			answer := w.Kubectl(t, args...)
+			lines := strings.Split(strings.TrimSpace(answer.Out), "\n") // warnings come before the answer
+			if got, _, _ := strings.Cut(lines[len(lines)-1], " "); got != tc.want {
+				t.Errorf("can-i %s: %q, want %s", tc.ask, answer.Out, tc.want)
+			}
+		})
+	}
+}
+
+// TestPermissions_AsAsked makes the requests themselves.
+func TestPermissions_AsAsked(t *testing.T) {
+	t.Parallel()
+	w := lab.World(t)
+	ts := w.Serve(t, world.TeamSpace("permitted", 2, "1"))
+	w.Create(t,
+		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "team-permitted", Name: "secret"}},
+		&corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: "team-permitted", Name: "other"}},
+	)
+	c := w.As(t, world.ManagerUser, "system:serviceaccounts", "system:serviceaccounts:"+world.ReleaseNamespace, "system:authenticated")
+	read := func(object client.Object, name string) error {
+		return c.Get(t.Context(), client.ObjectKey{Namespace: "team-permitted", Name: name}, object)
+	}
+	if err := read(&corev1.ResourceQuota{}, "team-quota"); err != nil {
+		t.Errorf("reading the quota of a team: %v", err)
+	}
+	for what, err := range map[string]error{
+		"reading a Secret":           read(&corev1.Secret{}, "secret"),
+		"reading another quota":      read(&corev1.ResourceQuota{}, "other"),
+		"listing quotas":             c.List(t.Context(), &corev1.ResourceQuotaList{}),
+		"deleting a namespace":       c.Delete(t.Context(), world.TeamNamespace("permitted")),
+		"deleting a TeamSpace":       c.Delete(t.Context(), ts),
+		"changing a TeamSpace whole": c.Update(t.Context(), ts),
+	} {
+		if !apierrors.IsForbidden(err) {
+			t.Errorf("%s: %v, want that it is forbidden", what, err)
+		}
+	}
+}
+
+// TestManager_IsItsServiceAccount: the manager of the tests is nobody else, above all
+// not an administrator.
+func TestManager_IsItsServiceAccount(t *testing.T) {
+	t.Parallel()
+	w := lab.World(t)
+	w.Serve(t, world.TeamSpace("whose", 2, "1"))
+	for _, event := range w.AuditEvents(t, func(e world.AuditEvent) bool {
+		return e.Writes() && (e.Object.Resource == "teamspaces" && e.Object.Subresource == "status" ||
+			e.Object.Resource == "resourcequotas" && e.Object.Name == "team-quota" && e.Object.Subresource == "")
+	}) {
+		if event.User.Name != world.ManagerUser {
+			t.Errorf("%s was sent by %s", event, event.User.Name)
+		}
+	}
+	// Impersonated requests, such as those of the tests above, are the administrator's here.
+	refused := w.AuditEvents(t, func(e world.AuditEvent) bool { return e.User.Name == world.ManagerUser && e.Response.Code == 403 })
+	if len(refused) > 0 {
+		t.Errorf("the manager asks for what it may not have: %v", refused)
+	}
+}

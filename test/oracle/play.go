@@ -1,0 +1,174 @@
+package oracle
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"labhub.io/teamspace/test/oracle/live"
+	"labhub.io/teamspace/test/oracle/sample"
+)
+
+const (
+	// clients is how many graphs are worked on at once.
+	clients = 12
+
+	// patience is what every disagreement gets beside the time that the collector has
+	// been running.
+	patience = 10 * time.Second
+)
+
+// play has samples go through their rounds, and returns what has become of them.
+func (l *lab) play(ctx context.Context, samples []*sample.Sample) ([]*trial, error) {
+	var trials []*trial
+	rounds := 0
+	for _, s := range samples {
+		trials = append(trials, &trial{sample: s, space: l.newSpace()})
+		rounds = max(rounds, len(s.Rounds))
+	}
+	for round := range rounds {
+		var still []*trial
+		for _, t := range trials {
+			if t.disagreement == nil && round < len(t.sample.Rounds) {
+				still = append(still, t)
+			}
+		}
+		if !busy(still, round) {
+			continue
+		}
+		if err := l.round(ctx, still, round); err != nil {
+			return nil, err
+		}
+	}
+	return trials, nil
+}
+
+// busy reports whether anything happens in a round. In the first one and in the last,
+// a collector starts.
+func busy(trials []*trial, round int) bool {
+	for _, t := range trials {
+		r := t.sample.Rounds[round]
+		if len(r.Steps) > 0 || r.Mode == sample.Down {
+			return true
+		}
+	}
+	return false
+}
+
+// round has all trials go through one round.
+func (l *lab) round(ctx context.Context, trials []*trial, round int) error {
+	mode := trials[0].sample.Rounds[round].Mode
+	if err := l.enter(ctx, mode); err != nil {
+		return err
+	}
+	before, err := l.cluster.List(ctx)
+	if err != nil {
+		return err
+	}
+	for _, t := range trials {
+		t.begin(before, l.watch)
+	}
+	if err := l.steps(ctx, trials, round, mode); err != nil {
+		return err
+	}
+	l.say("round %d: built, the collector was %s", round, mode)
+	if err := l.leave(ctx, mode); err != nil {
+		return err
+	}
+	return l.judge(ctx, trials, round, mode)
+}
+
+// steps does what happens in the round and predicts what comes of it.
+func (l *lab) steps(ctx context.Context, trials []*trial, round int, mode sample.Mode) error {
+	err := each(trials, func(t *trial) error {
+		if round == 0 {
+			if err := t.build(ctx); err != nil {
+				return err
+			}
+			t.objects = t.sample.Objects
+		}
+		if err := t.do(ctx, t.sample.Rounds[round].Steps); err != nil {
+			return err
+		}
+		if mode != sample.Down {
+			t.predict(mode)
+		}
+		return t.delete(ctx)
+	})
+	if err != nil || mode != sample.Down {
+		return err
+	}
+	left, err := l.cluster.List(ctx)
+	if err != nil {
+		return err
+	}
+	return each(trials, func(t *trial) error {
+		t.objects = t.space.Objects(left)
+		t.predict(mode)
+		return nil
+	})
+}
+
+// each works on all trials, several at a time, and returns the first error.
+func each(trials []*trial, work func(*trial) error) error {
+	errs := make([]error, len(trials))
+	next := make(chan int)
+	var wg sync.WaitGroup
+	for range clients {
+		wg.Go(func() {
+			for i := range next {
+				errs[i] = work(trials[i])
+			}
+		})
+	}
+	for i := range trials {
+		next <- i
+	}
+	close(next)
+	wg.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// judge waits until the collector has settled, and then for those that disagree, as
+// long as it may still come back to them.
+func (l *lab) judge(ctx context.Context, trials []*trial, round int, mode sample.Mode) error {
+	if err := l.settle(ctx); err != nil {
+		return err
+	}
+	deadline := time.Now().Add(time.Since(l.started) + patience)
+	wrong := disagreeing(trials, l.watch.Objects())
+	if len(wrong) > 0 {
+		l.say("round %d: %d graphs are not there yet, waiting up to %s", round, len(wrong), time.Until(deadline).Round(time.Second))
+	}
+	for len(wrong) > 0 && time.Now().Before(deadline) {
+		if err := l.settle(ctx); err != nil {
+			return err
+		}
+		wrong = disagreeing(wrong, l.watch.Objects())
+	}
+	truth, err := l.cluster.List(ctx)
+	if err != nil {
+		return err
+	}
+	wrong = disagreeing(trials, truth)
+	for _, t := range wrong {
+		t.disagreement = newDisagreement(t, round, mode, truth)
+	}
+	l.say("round %d: %d of %d graphs agree", round, len(trials)-len(wrong), len(trials))
+	return nil
+}
+
+func disagreeing(trials []*trial, all live.Objects) []*trial {
+	var wrong []*trial
+	for _, t := range trials {
+		if !t.agrees(all) {
+			wrong = append(wrong, t)
+		}
+	}
+	return wrong
+}
