@@ -14,6 +14,8 @@ type Settings struct {
 	AuditLog string
 	// Example is the file with the TeamSpace alpha: five pods, one cpu.
 	Example string
+	// Lab is the folder of the ownership lab.
+	Lab string
 }
 
 // soon is how long a controller may take before the tour gives up. What it took
@@ -28,6 +30,8 @@ func Story(s Settings) []Step {
 		deletedQuota(),
 		editedQuota(),
 		refusals(),
+		ownerReferences(s),
+		policies(),
 		managerAway(s),
 		deletion(s),
 	}
