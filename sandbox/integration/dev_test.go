@@ -156,7 +156,7 @@ func TestTour(t *testing.T) {
 		"apiVersion: platform.labhub.io/v1alpha1\nkind: TeamSpace\nmetadata:\n  name: alpha\nspec:\n  pods: 5\n  cpu: \"1\"\n")
 	temporary := t.TempDir()
 	t.Setenv("TMPDIR", temporary)
-	stdout, stderr, err := run(t, binary(t, "sandbox"), append([]string{"tour", "--example", example, "--lab", filepath.Join(filepath.Dir(example), "ownership-lab")}, productArgs(t)...)...)
+	stdout, stderr, err := run(t, binary(t, "sandbox"), append([]string{"tour", "--example", example, "--lab", filepath.Join("..", "..", "examples", "ownership-lab")}, productArgs(t)...)...)
 	if err != nil || !strings.Contains(stdout, "All of it happened as told.") {
 		t.Errorf("tour: %v\n%s\n%s", err, stdout, stderr)
 	}
