@@ -139,6 +139,9 @@ func draw(random *rand.Rand) *drawn {
 		for range random.IntN(4) {
 			objects[i].Owners = append(objects[i].Owners, drawReference(random, objects, i))
 		}
+		if refs := objects[i].Owners; len(refs) > 0 && random.IntN(8) == 0 {
+			refs[random.IntN(len(refs))].Controller = new(true)
+		}
 		if err := b.Add(objects[i]); err != nil {
 			panic(err)
 		}

@@ -67,7 +67,30 @@ func (b *bounds) reference(number int) ReferenceFate {
 	if !frees || must&freed == 0 {
 		set |= Kept
 	}
+	if b.merges(number) {
+		set |= Freed | Dropped
+	}
 	return set
+}
+
+// merges reports whether the patch of R09 may change a reference that has
+// others of its uid beside it: it merges them into the first, and if two are
+// alike after that, one of them goes (R16).
+func (b *bounds) merges(number int) bool {
+	id := b.g.Edge(number).Dependent
+	if b.start[id]&isTwinned == 0 {
+		return false
+	}
+	owner := b.g.Edge(number).Owner
+	first, last := b.g.ReferenceRange(id)
+	twins, freedOne := 0, false
+	for other := first; other < last; other++ {
+		if b.g.Edge(other).Owner == owner {
+			twins++
+			freedOne = freedOne || b.may.refs[other]&freed != 0
+		}
+	}
+	return twins > 1 && freedOne
 }
 
 // finalizers lists what a dying object may be left with.

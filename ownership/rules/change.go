@@ -209,6 +209,29 @@ func (w *world) finishOwner(number int) {
 	}
 }
 
+// tells reports whether the collector looks at the owner when the reference is
+// dropped or freed: it does if that blocked. Of several with one uid it
+// compares the last one, so that an owner that another one blocks is not
+// released until something else has it looked at (R16).
+func (w *world) tells(number int) bool {
+	return w.blocks(w.lastTwin(number))
+}
+
+// lastTwin returns the last reference of the same object with the same uid.
+func (w *world) lastTwin(number int) int {
+	e := w.g.Edge(number)
+	if !w.any(e.Dependent, isTwinned) {
+		return number
+	}
+	first, last := w.g.ReferenceRange(e.Dependent)
+	for twin := last - 1; twin > first; twin-- {
+		if w.g.Edge(twin).Owner == e.Owner {
+			return twin
+		}
+	}
+	return first
+}
+
 // unhold has an owner looked at, whether or not it waits: a reference that
 // blocked it was dropped or freed.
 func (w *world) unhold(number int) {
@@ -223,9 +246,9 @@ func (w *world) drop(number int, verb Verb, rule Rule) {
 	}
 	id := w.g.Edge(number).Dependent
 	if w.inGraph(number) {
-		blocked := w.blocks(number)
+		tells := w.tells(number)
 		w.forget(number)
-		if blocked {
+		if tells {
 			w.unhold(number)
 		}
 	}
@@ -241,8 +264,11 @@ func (w *world) unblock(number int) {
 	if !w.blocks(number) {
 		return
 	}
+	tells := w.tells(number)
 	w.blockers[w.g.Edge(number).Owner]--
 	w.unblocked[number] = true
 	w.note(w.g.Edge(number).Dependent, Unblocked, R09, number)
-	w.unhold(number)
+	if tells {
+		w.unhold(number)
+	}
 }

@@ -88,7 +88,8 @@ func (p *may) judgeObject(id graph.ID) {
 }
 
 // judgeTwins: of two references with one uid the collector compares the wrong
-// ones when it sees any change of the object, and may take the owner for freed.
+// ones when it sees any change of the object. It may take the owner for freed,
+// and the second of them for new, so that it may look at the object again.
 func (p *may) judgeTwins(id graph.ID) {
 	if !p.was(id, isTwinned) {
 		return
@@ -98,7 +99,11 @@ func (p *may) judgeTwins(id graph.ID) {
 	for number := first; number < last; number++ {
 		changed = changed || p.refs[number]&(pruned|orphaned|freed) != 0
 	}
-	for number := first; number < last && changed; number++ {
+	if !changed {
+		return
+	}
+	p.add(id, looksAt)
+	for number := first; number < last; number++ {
 		if e := p.g.Edge(number); e.Blocking {
 			p.add(e.Owner, looksAt|finishes)
 		}
@@ -228,6 +233,8 @@ func (p *may) judgeDelete(id graph.ID, s summary) {
 		p.add(id, p.deleted(id, fore))
 		if p.has(id, depWaits) {
 			p.free(id)
+			// Of twins that merges a waiting one into an absent one (R16).
+			s.allAbsent = s.allAbsent || p.was(id, isTwinned)
 		}
 	}
 	if s.allAbsent || p.edges[id] == 0 {

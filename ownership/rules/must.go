@@ -144,6 +144,9 @@ func (l *losses) add(s support) {
 // judgeDelete: the collector surely deletes the object. How, only the pass of
 // what may happen can exclude.
 func (p *must) judgeDelete(id graph.ID) {
+	if p.refusesUnblock(id) {
+		return
+	}
 	p.add(id, collection)
 	how := p.may.bits[id] & dies
 	if p.may.has(id, emptied) {
@@ -158,12 +161,29 @@ func (p *must) judgeDelete(id graph.ID) {
 	p.judgeBreaker(id, how)
 }
 
+// refusesUnblock reports whether the patch of R09 may be refused: of references
+// with one uid it writes the flags of all into the first, and two controllers
+// the API server does not accept (R16). The object then stays.
+func (p *must) refusesUnblock(id graph.ID) bool {
+	if !p.was(id, isTwinned) || !p.may.has(id, depWaits) {
+		return false
+	}
+	first, last := p.g.ReferenceRange(id)
+	for number := first; number < last; number++ {
+		if c := p.g.Reference(number).Controller; c != nil && *c {
+			return true
+		}
+	}
+	return false
+}
+
 // judgeBreaker: row R09 frees the references of an object that has a marked
 // dependent. Either such a dependent is still there when the collector looks,
 // and the references are freed; or all of them are gone, and then nothing
 // blocks the object and it goes.
 func (p *must) judgeBreaker(id graph.ID, how marks) {
-	if how&orph != 0 || p.was(id, isForeground|isUnmonitored) {
+	// Of twins the patch frees only some (R16).
+	if how&orph != 0 || p.was(id, isForeground|isUnmonitored|isTwinned) {
 		return
 	}
 	marked, stays := false, false
@@ -215,7 +235,7 @@ func (p *must) alwaysSolid(number int) bool {
 func (p *must) judgeEnd(id graph.ID) {
 	observed := !p.was(id, isUnmonitored)
 	ways := p.may.bits[id]
-	free := observed && p.blocking[id] == 0 && (!p.waited(id) || p.has(id, finishes|looksAt))
+	free := observed && p.blocking[id] == 0 && !p.was(id, isMuted) && (!p.waited(id) || p.has(id, finishes|looksAt))
 	if free && ways&fore != 0 {
 		p.add(id, released)
 	}

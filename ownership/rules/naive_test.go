@@ -3,7 +3,9 @@ package rules_test
 import (
 	"iter"
 	"math/rand/v2"
+	"reflect"
 	"slices"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -187,17 +189,61 @@ func (n *naive) dropOwners(uid types.UID, owners []types.UID) {
 	})
 }
 
-func (n *naive) unblockOwners(uid types.UID) {
-	if o, exists := n.store[uid]; !exists || !slices.ContainsFunc(o.Owners, blocks) {
-		return
+// unblockOwners is the patch of R09: a strategic merge for built-in types, which
+// merges what blocks into the first reference of its uid, and the whole list for
+// others. Two controllers are refused, identical entries are one.
+func (n *naive) unblockOwners(uid types.UID, known []metav1.OwnerReference) answer {
+	o, exists := n.store[uid]
+	if !exists {
+		return notFound
 	}
-	n.write(uid, func(o *graph.Object) {
-		o.Owners = slices.Clone(o.Owners)
-		for i := range o.Owners {
-			o.Owners[i].BlockOwnerDeletion = new(bool)
+	owners := slices.Clone(o.Owners)
+	if strings.HasPrefix(o.APIVersion, "acme.example/") {
+		owners = slices.Clone(known)
+		for i := range owners {
+			owners[i].BlockOwnerDeletion = new(bool)
 		}
-	})
+	} else {
+		for _, r := range known {
+			if blocks(r) {
+				owners = merge(owners, r)
+			}
+		}
+	}
+	if slices.EqualFunc(owners, o.Owners, sameFlags) {
+		return ok
+	}
+	controllers := 0
+	var distinct []metav1.OwnerReference
+	for _, r := range owners {
+		if r.Controller != nil && *r.Controller {
+			controllers++
+		}
+		if !slices.ContainsFunc(distinct, func(other metav1.OwnerReference) bool { return reflect.DeepEqual(other, r) }) {
+			distinct = append(distinct, r)
+		}
+	}
+	if controllers > 1 {
+		return conflict
+	}
+	n.write(uid, func(o *graph.Object) { o.Owners = distinct })
+	return ok
 }
+
+func merge(owners []metav1.OwnerReference, r metav1.OwnerReference) []metav1.OwnerReference {
+	r.BlockOwnerDeletion = new(bool)
+	i := slices.IndexFunc(owners, func(other metav1.OwnerReference) bool { return other.UID == r.UID })
+	if i < 0 {
+		return append(owners, r)
+	}
+	if r.Controller == nil {
+		r.Controller = owners[i].Controller
+	}
+	owners[i] = r
+	return owners
+}
+
+func sameFlags(a, b metav1.OwnerReference) bool { return reflect.DeepEqual(a, b) }
 
 // Graph of the collector.
 
@@ -306,17 +352,38 @@ func (n *naive) deliver(c change) {
 }
 
 func (n *naive) deliverUpdate(c change, v *vertex) {
-	for _, old := range v.owners {
-		n.compare(old, c.object.Owners, v)
+	// Of several references with one uid the last one is remembered, and the first
+	// new one compared with it; further new ones count as added.
+	old := map[types.UID]metav1.OwnerReference{}
+	for _, r := range v.owners {
+		old[r.UID] = r
 	}
 	var added []metav1.OwnerReference
+	changed := false
 	for _, r := range c.object.Owners {
-		if !slices.ContainsFunc(v.owners, func(old metav1.OwnerReference) bool { return old.UID == r.UID }) {
+		was, known := old[r.UID]
+		delete(old, r.UID)
+		switch {
+		case !known:
 			added = append(added, r)
+			changed = true
+		case !reflect.DeepEqual(was, r):
+			changed = true
+			n.unblocked(was, r)
 		}
 	}
-	v.owners = c.object.Owners
-	n.attach(v, added)
+	for _, was := range old {
+		n.unblocked(was, metav1.OwnerReference{})
+	}
+	if changed || len(old) > 0 {
+		v.owners = c.object.Owners
+		n.attach(v, added)
+		for uid := range old {
+			if owner, known := n.vertices[uid]; known {
+				delete(owner.dependents, v)
+			}
+		}
+	}
 	v.dying = v.dying || c.object.Deleting
 	n.transitions(c, v)
 }
@@ -325,18 +392,10 @@ func blocks(r metav1.OwnerReference) bool {
 	return r.BlockOwnerDeletion != nil && *r.BlockOwnerDeletion
 }
 
-// compare looks what became of one reference.
-func (n *naive) compare(old metav1.OwnerReference, refs []metav1.OwnerReference, v *vertex) {
-	owner, known := n.vertices[old.UID]
-	if !known {
-		return
-	}
-	i := slices.IndexFunc(refs, func(r metav1.OwnerReference) bool { return r.UID == old.UID })
-	if blocks(old) && (i < 0 || !blocks(refs[i])) {
+// unblocked queues an owner that a reference does not block any more.
+func (n *naive) unblocked(was, is metav1.OwnerReference) {
+	if owner, known := n.vertices[was.UID]; known && blocks(was) && !blocks(is) {
 		n.queue(owner)
-	}
-	if i < 0 {
-		delete(owner.dependents, v)
 	}
 }
 
@@ -493,7 +552,9 @@ func (n *naive) act(v *vertex, latest *stored, solid, dangling, waiting []types.
 	case len(waiting) > 0 && len(v.dependents) > 0:
 		for d := range v.dependents {
 			if d.marked {
-				n.unblockOwners(v.uid)
+				if a := n.unblockOwners(v.uid, v.owners); a == conflict {
+					return a
+				}
 				yield(struct{}{})
 				break
 			}

@@ -224,7 +224,7 @@ func (p *pass) addRef(number int, m refMarks) {
 			p.besides[e.Owner]--
 		}
 	}
-	if e.Blocking {
+	if e.Blocking && (p.upper == nil || p.g.Edge(p.lastTwin(number)).Blocking) {
 		// Dropped or freed it has the owner looked at, waiting or not.
 		p.add(e.Owner, finishes)
 		if m&(pruned|orphaned|freed) != 0 {

@@ -34,6 +34,7 @@ const (
 	isPolled                        // it is not observed, but owns what is
 	isFresh                         // a worker may not have seen yet that it is being deleted
 	isTwinned                       // it names one uid more than once
+	isMuted                         // references block it whose end the collector overlooks
 	isRetrying                      // the collector looks at it again and again (R06)
 )
 
@@ -252,6 +253,11 @@ func (w *world) countDependents() {
 		w.dependents[e.Owner]++
 		if e.Blocking {
 			w.blockers[e.Owner]++
+		}
+	}
+	for number := range w.g.References() {
+		if w.blocks(number) && !w.tells(number) {
+			w.flags[w.g.Edge(number).Owner] |= isMuted
 		}
 	}
 }
