@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -91,8 +92,10 @@ func (t *trial) do(ctx context.Context, steps []sample.Step) error {
 }
 
 // refused reports whether the API server did not accept an object because its namespace
-// is being deleted.
-func refused(err error) bool { return apierrors.HasStatusCause(err, "NamespaceTerminating") }
+// is being deleted, or was.
+func refused(err error) bool {
+	return apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) || apierrors.IsNotFound(err)
+}
 
 func (t *trial) step(ctx context.Context, step sample.Step) error {
 	switch step.Verb {
@@ -150,6 +153,21 @@ func (t *trial) change(ctx context.Context, step sample.Step) error {
 	return nil
 }
 
+// pending reports whether an object is left that the collector could not judge before
+// the round, and that it would delete or prune now: perhaps it comes back to it, and
+// perhaps it never looked at it. The prediction allows both.
+func (t *trial) pending(all live.Objects) bool {
+	before := rules.Predict(t.prediction.Graph())
+	now := rules.Predict(graphOf(t.space.Objects(all)))
+	for _, id := range now.Latent() {
+		was, ok := before.Graph().Find(now.Graph().UID(id))
+		if d, exists := before.Decision(was); ok && exists && d.Action == rules.Retry {
+			return true
+		}
+	}
+	return false
+}
+
 // retrying reports whether the collector could not judge the object and tries it again.
 func (t *trial) retrying(uid types.UID) bool {
 	g := t.graph()
@@ -181,9 +199,11 @@ func (t *trial) predict(mode sample.Mode) {
 }
 
 // graph returns the graph of the objects as they are now.
-func (t *trial) graph() *graph.Graph {
+func (t *trial) graph() *graph.Graph { return graphOf(t.objects) }
+
+func graphOf(objects []graph.Object) *graph.Graph {
 	b := graph.NewBuilder(knownTypes)
-	for _, o := range t.objects {
+	for _, o := range objects {
 		if err := b.Add(o); err != nil {
 			panic(err) // objects of a space have kind, name and uid
 		}
