@@ -1,6 +1,8 @@
 package rules
 
 import (
+	"maps"
+
 	"labhub.io/teamspace/ownership/graph"
 )
 
@@ -64,9 +66,7 @@ func newPass(w *world, start []flags) *pass {
 		edges: append([]int32(nil), w.dependents...), blocking: append([]int32(nil), w.blockers...),
 		besides: make([]int32, w.g.Nodes()), left: map[graph.ID]int{}, pending: make([]bool, w.g.Len()),
 	}
-	for ns, n := range w.remaining {
-		p.left[ns] = n
-	}
+	maps.Copy(p.left, w.remaining)
 	for number := range w.g.References() {
 		if w.blocks(number) && !p.breaker(w.g.Edge(number).Dependent) {
 			p.besides[w.g.Edge(number).Owner]++
