@@ -196,6 +196,7 @@ func (b *bounds) outcome(id graph.ID) Outcome {
 // because names the rows that leave the end of an object open.
 func (b *bounds) because(id graph.ID, o Outcome) []Rule {
 	rows := map[Rule]bool{
+		R05: b.start[id]&isMistaken != 0,
 		R17: b.start[id]&mayBeQueued != 0,
 		R09: b.may.has(id, fore) && b.may.has(id, back|orph),
 		F3:  len(o.Finalizers) > 1 || b.may.has(id, released) && !b.must.has(id, released),

@@ -51,7 +51,7 @@ func (w *world) note(id graph.ID, verb Verb, rule Rule, reference int) {
 // takes no notice (F11).
 func (w *world) delete(id graph.ID, policy metav1.DeletionPropagation, rule Rule) {
 	was := w.flags[id]
-	if was&(isGone|isGraceful) != 0 {
+	if was&(isGone|isGraceful) != 0 || w.ignoresDelete(id) {
 		return
 	}
 	now := w.afterDelete(id, policy)
@@ -66,6 +66,7 @@ func (w *world) delete(id graph.ID, policy metav1.DeletionPropagation, rule Rule
 	if was&isDeleting == 0 && w.busy {
 		w.flags[id] |= isFresh
 	}
+	w.busy = w.busy || was&isTwinned != 0 // any change of it may have its owners looked at
 	if now&isNamespace != 0 {
 		w.enqueue(id, isEmptying)
 	}
@@ -81,6 +82,14 @@ func (w *world) delete(id graph.ID, policy metav1.DeletionPropagation, rule Rule
 		w.queueDependents(id)
 		w.enqueue(id, isFinishing)
 	}
+}
+
+// ignoresDelete reports whether a second DELETE does nothing: that of a
+// Namespace whose own finalizer is still there, since it has contents or was
+// deleted just now (F11).
+func (w *world) ignoresDelete(id graph.ID) bool {
+	held := w.any(id, hasOther|isForeground|isOrphan)
+	return w.is(id, isNamespace|isDeleting) && (len(w.contents[id]) > 0 || !w.g.Deleting(id) || !held)
 }
 
 // afterDelete returns the flags of an object after a DELETE. A Namespace never

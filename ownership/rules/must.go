@@ -37,7 +37,7 @@ func (p *must) judgeOrphaned(id graph.ID) {
 	for number := first; number < last; number++ {
 		owner := p.g.Edge(number).Owner
 		only := p.may.bits[owner]&(dies|emptied) == orph
-		if only && p.has(owner, orph) && !p.was(owner, isUnmonitored) {
+		if only && p.has(owner, orph) && !p.was(owner, isUnmonitored|isUnsure) {
 			p.addRef(number, orphaned)
 		}
 	}
@@ -87,7 +87,7 @@ func (p *must) notices(e graph.Edge) bool {
 		return true
 	}
 	if p.waited(e.Owner) {
-		return e.Blocking && p.has(e.Owner, finishes)
+		return e.Blocking && p.has(e.Owner, finishes) && !p.was(e.Owner, isUnsure)
 	}
 	return p.has(e.Owner, waits) || p.waitsOrGoes(e.Owner)
 }
@@ -105,7 +105,7 @@ func (p *must) staysWaiting(number int, e graph.Edge) bool {
 	if p.waitsOrGoes(e.Owner) || p.has(e.Owner, waits) && !p.was(e.Owner, hasOther|isNamespace) {
 		return true
 	}
-	blocks := e.Blocking && p.may.refs[number]&freed == 0 && !p.was(e.Dependent, isUnmonitored)
+	blocks := e.Blocking && p.may.refs[number]&freed == 0 && !p.was(e.Dependent, isUnmonitored) && !p.was(e.Owner, isUnsure)
 	return p.has(e.Owner, waits) && blocks && !p.may.has(e.Owner, emptied|back|orph)
 }
 
@@ -163,10 +163,14 @@ func (p *must) judgeDelete(id graph.ID) {
 
 // refusesUnblock reports whether the patch of R09 may be refused: of references
 // with one uid it writes the flags of all into the first, and two controllers
-// the API server does not accept (R16). The object then stays.
+// the API server does not accept (R16). The object then stays, as does one that
+// has lost its references that way.
 func (p *must) refusesUnblock(id graph.ID) bool {
-	if !p.was(id, isTwinned) || !p.may.has(id, depWaits) {
+	if !p.may.has(id, depWaits) || !p.was(id, isTwinned|isVirtual) {
 		return false
+	}
+	if p.was(id, isVirtual) {
+		return true // see wipe
 	}
 	first, last := p.g.ReferenceRange(id)
 	for number := first; number < last; number++ {

@@ -49,6 +49,7 @@ type identity struct {
 type vertex struct {
 	identity
 	virtual, marked, dying bool
+	busy, again            bool // a worker has it; it is queued again meanwhile
 	owners                 []metav1.OwnerReference
 	dependents             map[*vertex]bool
 }
@@ -139,6 +140,9 @@ func (n *naive) deleteRequest(uid types.UID, version int, policy metav1.Deletion
 	}
 	if version != 0 && version != o.version {
 		return conflict
+	}
+	if o.spec && o.Deleting {
+		return ok
 	}
 	t := n.types.Resolve(o.APIVersion, o.Kind).Type
 	if policy == "" {
@@ -234,7 +238,7 @@ func merge(owners []metav1.OwnerReference, r metav1.OwnerReference) []metav1.Own
 	r.BlockOwnerDeletion = new(bool)
 	i := slices.IndexFunc(owners, func(other metav1.OwnerReference) bool { return other.UID == r.UID })
 	if i < 0 {
-		return append(owners, r)
+		return owners // the real patch adds it again; that race is left out
 	}
 	if r.Controller == nil {
 		r.Controller = owners[i].Controller
@@ -335,6 +339,7 @@ func (n *naive) deliver(c change) {
 				n.queue(d)
 			}
 			copied := *v
+			copied.busy, copied.again = false, false
 			copied.identity = id
 			v = &copied
 			n.vertices[id.uid] = v
@@ -478,6 +483,7 @@ func (n *naive) rename(v *vertex, others []*vertex, absent identity) {
 			}
 			if r.UID == absent.uid && id != absent && !n.cache[id] {
 				copied := *v
+				copied.busy, copied.again = false, false
 				copied.identity = id
 				n.vertices[id.uid] = &copied
 				n.queue(&copied)
@@ -491,6 +497,12 @@ func (n *naive) rename(v *vertex, others []*vertex, absent identity) {
 
 func (n *naive) attempt(v *vertex) task {
 	return func(yield func(struct{}) bool) {
+		defer func() {
+			if v.busy = false; v.again {
+				v.again = false
+				n.queue(v)
+			}
+		}()
 		if v.virtual {
 			if now, known := n.vertices[v.uid]; !known || !now.virtual {
 				return
@@ -528,7 +540,7 @@ func (n *naive) attemptItem(v *vertex, yield func(struct{}) bool) answer {
 		n.finish(v, yield)
 		return ok
 	}
-	if v.virtual && latest.Deleting {
+	if v.virtual && latest.Deleting && !n.monitored(latest.Object) {
 		return ok // see Predict: of a polled object nothing more is modelled
 	}
 	if len(latest.Owners) == 0 {
@@ -715,7 +727,13 @@ func (n *naive) step() bool {
 		can = append(can, func() { c := n.changes[0]; n.changes = n.changes[1:]; n.deliver(c) })
 	}
 	if len(n.workers) < 4 && len(n.delete) > 0 {
-		can = append(can, func() { n.start(n.attempt(take(n.random, &n.delete))) })
+		can = append(can, func() {
+			v := take(n.random, &n.delete)
+			if v.again = v.busy; !v.busy {
+				v.busy = true
+				n.start(n.attempt(v))
+			}
+		})
 	}
 	if len(n.workers) < 4 && len(n.orphan) > 0 {
 		can = append(can, func() { n.start(n.orphanAll(take(n.random, &n.orphan))) })
@@ -765,7 +783,8 @@ func (n *naive) settle() {
 func (n *naive) load(g *graph.Graph, knows, edited func(graph.ID) bool) {
 	for id := range graph.ID(g.Len()) {
 		o := g.Object(id)
-		n.store[o.UID] = &stored{Object: o, version: 1, spec: o.Kind == "Namespace"}
+		emptied := o.Deleting && len(o.Finalizers) > 0 && !hasContents(g, o.Name)
+		n.store[o.UID] = &stored{Object: o, version: 1, spec: o.Kind == "Namespace" && !emptied}
 	}
 	for id := range graph.ID(g.Len()) {
 		if o := g.Object(id); knows(id) && n.monitored(o) {
@@ -788,6 +807,15 @@ func (n *naive) load(g *graph.Graph, knows, edited func(graph.ID) bool) {
 			n.orphan = append(n.orphan, v)
 		}
 	}
+}
+
+func hasContents(g *graph.Graph, namespace string) bool {
+	for id := range graph.ID(g.Len()) {
+		if g.Namespace(id) == namespace {
+			return true
+		}
+	}
+	return false
 }
 
 // settleOwners attaches a vertex that nothing is to be done about: an owner
