@@ -21,6 +21,10 @@ const (
 	pollInterval  = 200 * time.Millisecond
 	quietEnough   = 1500 * time.Millisecond
 	settleTimeout = 3 * time.Minute
+
+	// retriesWithoutDelay is how many retries in a second leave the collector room for
+	// more at once.
+	retriesWithoutDelay = 7
 )
 
 // lab is a control plane with the types of the samples.
@@ -32,6 +36,7 @@ type lab struct {
 	began    time.Time
 	started  time.Time // of the collector
 	spaces   int
+	played   []*trial // what they have left is still there
 	stop     context.CancelFunc
 }
 
@@ -141,19 +146,28 @@ func createOrphaned(ctx context.Context, space *live.Space) (types.UID, error) {
 	return o.UID, nil
 }
 
-// settle waits until nothing moves: the collector's queues are empty, and no object has
-// changed for a while.
+// settle waits until nothing moves: the collector's queues are empty, it does not put
+// off so much that it comes back late to everything, and no object has changed for a
+// while.
 func (l *lab) settle(ctx context.Context) error {
-	idle := 0
+	var calm time.Time // when that began
+	var before plane.Work
 	var last error
 	return errors.Join(l.until(ctx, "the collector to settle", func() bool {
-		var isIdle bool
-		if isIdle, last = l.plane.Idle(ctx); !isIdle {
-			idle = 0
+		work, err := l.plane.Work(ctx)
+		last = err
+		now := time.Now()
+		busy := err != nil || !work.Idle
+		if busy || calm.IsZero() {
+			calm, before = now, work
 			return false
 		}
-		idle++
-		return idle > 2 && l.watch.Quiet() > quietEnough
+		rate := (work.Retries - before.Retries) / now.Sub(calm).Seconds()
+		if now.Sub(calm) > quietEnough && rate > retriesWithoutDelay {
+			calm, before = now, work
+			return false
+		}
+		return now.Sub(calm) > quietEnough && l.watch.Quiet() > quietEnough
 	}), last)
 }
 

@@ -25,9 +25,10 @@ type Draw struct {
 	Graphs int
 }
 
-// batch is how many graphs go through the rounds together. With more of them each
-// round takes longer, and the pauses of the collector grow with that.
-const batch = 100
+// batch is how many graphs go through the rounds together. The collector comes back to
+// ten objects in a second that it could not judge, so that with many more of them it
+// would be late everywhere.
+const batch = 50
 
 // Report is the outcome for the graphs of one seed.
 type Report struct {

@@ -4,6 +4,9 @@ import (
 	"context"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
+	"labhub.io/teamspace/ownership/rules"
 	"labhub.io/teamspace/test/oracle/live"
 	"labhub.io/teamspace/test/oracle/sample"
 )
@@ -20,6 +23,7 @@ func (l *lab) play(ctx context.Context, samples []*sample.Sample) ([]*trial, err
 		trials = append(trials, &trial{sample: s, space: l.newSpace()})
 		rounds = max(rounds, len(s.Rounds))
 	}
+	defer func() { l.played = append(l.played, trials...) }()
 	for round := range rounds {
 		var still []*trial
 		for _, t := range trials {
@@ -55,6 +59,11 @@ func (l *lab) round(ctx context.Context, trials []*trial, round int) error {
 	if err := l.enter(ctx, mode); err != nil {
 		return err
 	}
+	if round == 0 {
+		if err := l.clean(ctx); err != nil {
+			return err
+		}
+	}
 	before, err := l.cluster.List(ctx)
 	if err != nil {
 		return err
@@ -70,6 +79,18 @@ func (l *lab) round(ctx context.Context, trials []*trial, round int) error {
 		return err
 	}
 	return l.judge(ctx, trials, round, mode)
+}
+
+// clean removes what earlier graphs have left, for which the collector would go on
+// retrying, while it is down.
+func (l *lab) clean(ctx context.Context) error {
+	all, err := l.cluster.List(ctx)
+	if err != nil {
+		return err
+	}
+	err = live.Each(l.played, func(_ int, t *trial) error { return t.space.Remove(ctx, all) })
+	l.played = nil
+	return err
 }
 
 // steps does what happens in the round and predicts what comes of it.
@@ -103,8 +124,8 @@ func (l *lab) steps(ctx context.Context, trials []*trial, round int, mode sample
 	})
 }
 
-// judge waits until the collector has settled, and then, as long as it may still come
-// back to them, for those that disagree or of which it may know more than a graph tells.
+// judge waits until the collector has settled, and then for those that disagree, as
+// long as it may still come back to them.
 func (l *lab) judge(ctx context.Context, trials []*trial, round int, mode sample.Mode) error {
 	if err := l.settle(ctx); err != nil {
 		return err
@@ -132,9 +153,10 @@ func (l *lab) judge(ctx context.Context, trials []*trial, round int, mode sample
 	for _, t := range trials {
 		if t.agrees(truth) {
 			agreed++
+			t.end(truth)
 			continue
 		}
-		t.disagreement = newDisagreement(t, round, mode, truth)
+		t.disagreement = newDisagreement(t, round, mode, func(uid types.UID) rules.State { return t.space.State(uid, truth) })
 	}
 	l.say("round %d: %d of %d graphs agree", round, agreed, len(trials))
 	return nil
@@ -147,7 +169,7 @@ func (l *lab) deadline() time.Time { return time.Now().Add(time.Since(l.started)
 func unfinished(trials []*trial, all live.Objects) []*trial {
 	var list []*trial
 	for _, t := range trials {
-		if !t.agrees(all) || t.pending(all) {
+		if !t.agrees(all) {
 			list = append(list, t)
 		}
 	}

@@ -27,10 +27,13 @@ type trial struct {
 
 	// Of the present round: what was there before the collector could act, and what
 	// has happened to it.
-	objects    []graph.Object
-	made       []types.UID
-	deleted    []sample.Step
-	prediction *rules.Prediction
+	objects []graph.Object
+	made    []types.UID
+	deleted []sample.Step
+	// prediction is made of the graph alone; recalled, if there is any such thing, with
+	// what the collector may remember.
+	prediction, recalled *rules.Prediction
+	memory               memory
 
 	doubtful     bool
 	disagreement *Disagreement
@@ -72,7 +75,7 @@ func (t *trial) allKnown(refs []metav1.OwnerReference) bool {
 
 // begin sets the trial to what is there before a round.
 func (t *trial) begin(all live.Objects, w *live.Watch) {
-	t.objects, t.made, t.deleted, t.prediction = t.space.Objects(all), nil, nil, nil
+	t.objects, t.made, t.deleted, t.prediction, t.recalled = t.space.Objects(all), nil, nil, nil, nil
 	for i, o := range t.objects {
 		waits := o.Deleting && slices.Contains(o.Finalizers, metav1.FinalizerDeleteDependents)
 		t.objects[i].Marked = o.Deleting && !waits && w.Waited(t.space.RealUID(o.UID))
@@ -153,21 +156,6 @@ func (t *trial) change(ctx context.Context, step sample.Step) error {
 	return nil
 }
 
-// pending reports whether an object is left that the collector could not judge before
-// the round, and that it would delete or prune now: perhaps it comes back to it, and
-// perhaps it never looked at it. The prediction allows both.
-func (t *trial) pending(all live.Objects) bool {
-	before := rules.Predict(t.prediction.Graph())
-	now := rules.Predict(graphOf(t.space.Objects(all)))
-	for _, id := range now.Latent() {
-		was, ok := before.Graph().Find(now.Graph().UID(id))
-		if d, exists := before.Decision(was); ok && exists && d.Action == rules.Retry {
-			return true
-		}
-	}
-	return false
-}
-
 // retrying reports whether the collector could not judge the object and tries it again.
 func (t *trial) retrying(uid types.UID) bool {
 	g := t.graph()
@@ -196,6 +184,27 @@ func (t *trial) predict(mode sample.Mode) {
 	g := t.graph()
 	t.prediction = rules.Predict(g, t.events(g, mode)...)
 	t.doubtful = t.doubtful || !t.prediction.Deterministic()
+	if mode == sample.Down {
+		t.memory = newMemory()
+	} else {
+		t.recall(mode)
+	}
+	t.memory.note(g)
+}
+
+// recall predicts with what the collector may remember.
+func (t *trial) recall(mode sample.Mode) {
+	g := graphOf(append(slices.Clone(t.objects), t.memory.stand(t.objects)...))
+	due := t.memory.recall(g)
+	if len(due) > 0 || g.Len() > len(t.objects) {
+		t.recalled = rules.Predict(g, append([]rules.Event{rules.Created(due...)}, t.events(g, mode)...)...)
+	}
+}
+
+// end remembers what is left of a round that agrees.
+func (t *trial) end(all live.Objects) {
+	t.memory.noteOpen(t.prediction)
+	t.memory.note(graphOf(t.space.Objects(all)))
 }
 
 // graph returns the graph of the objects as they are now.
@@ -235,9 +244,14 @@ func (t *trial) events(g *graph.Graph, mode sample.Mode) []rules.Event {
 
 // agrees reports whether every object is as predicted.
 func (t *trial) agrees(all live.Objects) bool {
-	g := t.prediction.Graph()
+	return t.allows(t.prediction, all) || t.recalled != nil && t.allows(t.recalled, all)
+}
+
+func (t *trial) allows(p *rules.Prediction, all live.Objects) bool {
+	g := p.Graph()
 	for id := range graph.ID(g.Len()) {
-		if !t.prediction.Outcome(id).Allows(t.space.State(g.UID(id), all)) {
+		uid := g.UID(id)
+		if t.space.Knows(uid) && !p.Outcome(id).Allows(t.space.State(uid, all)) {
 			return false
 		}
 	}

@@ -200,6 +200,21 @@ func (s *Space) Delete(ctx context.Context, uid types.UID, policy metav1.Deletio
 	}
 }
 
+// Remove removes whatever of the space is among all.
+func (s *Space) Remove(ctx context.Context, all Objects) error {
+	for _, o := range s.Objects(all) {
+		if len(o.Finalizers) > 0 {
+			if err := s.SetFinalizers(ctx, o.UID, nil); err != nil && !errors.Is(err, ErrGone) {
+				return err
+			}
+		}
+		if err := s.Delete(ctx, o.UID, metav1.DeletePropagationBackground); err != nil && !errors.Is(err, ErrGone) {
+			return err
+		}
+	}
+	return nil
+}
+
 // RealName returns what an object or a namespace of that name is really called.
 func (s *Space) RealName(name string) string { return s.prefix + name }
 

@@ -41,51 +41,64 @@ func (p *Plane) newMetricsClient(ctx context.Context) (*metricsClient, error) {
 	}, nil
 }
 
-// Idle reports whether the queues of the collector and of the namespace controller
-// are empty and nobody works on what was in them. What waits for its next try is in no
-// queue: an idle collector may still have something to do later.
-func (p *Plane) Idle(ctx context.Context) (bool, error) {
+// Work is what kube-controller-manager has before it.
+type Work struct {
+	// Idle: the queues of the collector and of the namespace controller are empty, and
+	// nobody works on what was in them. What waits for its next try is in no queue.
+	Idle bool
+	// Retries counts how often the collector has put something off. It does so ten
+	// times a second at most, whatever it is; when it does it as often as that,
+	// everything that it puts off waits for long.
+	Retries float64
+}
+
+// Work asks kube-controller-manager what it has before it.
+func (p *Plane) Work(ctx context.Context) (Work, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, p.metrics.url, nil)
 	if err != nil {
-		return false, err
+		return Work{}, err
 	}
 	response, err := p.metrics.client.Do(request)
 	if err != nil {
-		return false, fmt.Errorf("asking the collector whether it has work: %w", err)
+		return Work{}, fmt.Errorf("asking the collector whether it has work: %w", err)
 	}
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
-		return false, fmt.Errorf("asking the collector whether it has work: %s", response.Status)
+		return Work{}, fmt.Errorf("asking the collector whether it has work: %s", response.Status)
 	}
-	return idle(response.Body)
+	return readWork(response.Body)
 }
 
-// idle reads metrics in their text form.
-func idle(metrics io.Reader) (bool, error) {
+// readWork reads metrics in their text form.
+func readWork(metrics io.Reader) (Work, error) {
+	var w Work
 	queues, busy := 0, false
 	lines := bufio.NewScanner(metrics)
 	for lines.Scan() {
 		name, value, ok := strings.Cut(lines.Text(), "} ")
-		if !ok || !ofQueue(name) {
+		of, queue, labelled := strings.Cut(name, `{name="`)
+		if !ok || !labelled {
+			continue
+		}
+		collector := strings.HasPrefix(queue, "garbage_collector")
+		load := of == "workqueue_depth" || of == "workqueue_unfinished_work_seconds"
+		if !(collector && of == "workqueue_retries_total" || load && (collector || strings.HasPrefix(queue, "namespace"))) {
 			continue
 		}
 		n, err := strconv.ParseFloat(value, 64)
 		if err != nil {
-			return false, fmt.Errorf("reading the metric %s: %w", name, err)
+			return w, fmt.Errorf("reading the metric %s: %w", name, err)
+		}
+		if !load {
+			w.Retries += n
+			continue
 		}
 		queues++
 		busy = busy || n > 0
 	}
 	if err := lines.Err(); err != nil {
-		return false, fmt.Errorf("reading metrics: %w", err)
+		return w, fmt.Errorf("reading metrics: %w", err)
 	}
-	return queues > 0 && !busy, nil
-}
-
-func ofQueue(metric string) bool {
-	of, queue, ok := strings.Cut(metric, `{name="`)
-	if !ok || of != "workqueue_depth" && of != "workqueue_unfinished_work_seconds" {
-		return false
-	}
-	return strings.HasPrefix(queue, "garbage_collector") || strings.HasPrefix(queue, "namespace")
+	w.Idle = queues > 0 && !busy
+	return w, nil
 }

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestIdle(t *testing.T) {
+func TestReadWork(t *testing.T) {
 	const empty = `# HELP workqueue_depth ...
 workqueue_adds_total{name="garbage_collector_attempt_to_delete"} 17
 workqueue_depth{name="garbage_collector_attempt_to_delete"} 0
@@ -23,16 +23,27 @@ workqueue_depth{name="serviceaccount"} 4
 		{"there are no queues yet", "", false},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			got, err := idle(strings.NewReader(tc.metrics))
-			if err != nil || got != tc.want {
-				t.Errorf("idle: %t, %v; want %t", got, err, tc.want)
+			got, err := readWork(strings.NewReader(tc.metrics))
+			if err != nil || got.Idle != tc.want {
+				t.Errorf("idle: %t, %v; want %t", got.Idle, err, tc.want)
 			}
 		})
 	}
 }
 
-func TestIdle_NotANumber(t *testing.T) {
-	if _, err := idle(strings.NewReader("workqueue_depth{name=\"namespace\"} many\n")); err == nil {
+func TestReadWork_Retries(t *testing.T) {
+	w, err := readWork(strings.NewReader(`
+workqueue_retries_total{name="garbage_collector_attempt_to_delete"} 12
+workqueue_retries_total{name="garbage_collector_attempt_to_orphan"} 3
+workqueue_retries_total{name="serviceaccount"} 100
+`))
+	if err != nil || w.Retries != 15 {
+		t.Errorf("%v retries, %v; want 15", w.Retries, err)
+	}
+}
+
+func TestReadWork_NotANumber(t *testing.T) {
+	if _, err := readWork(strings.NewReader("workqueue_depth{name=\"namespace\"} many\n")); err == nil {
 		t.Error("no error")
 	}
 }
