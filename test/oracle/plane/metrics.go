@@ -69,32 +69,52 @@ func (p *Plane) Work(ctx context.Context) (Work, error) {
 	return readWork(response.Body)
 }
 
+// sample is a line of the metrics that tells of work.
+type sample struct {
+	load  bool // the length of a queue, or how long somebody works at it
+	value float64
+}
+
+// sampleOf reads a line; ok is false for one that tells nothing of the collector's work
+// or of the namespace controller's.
+func sampleOf(line string) (s sample, ok bool, err error) {
+	name, value, valued := strings.Cut(line, "} ")
+	of, queue, labelled := strings.Cut(name, `{name="`)
+	if !valued || !labelled {
+		return s, false, nil
+	}
+	collector := strings.HasPrefix(queue, "garbage_collector")
+	s.load = of == "workqueue_depth" || of == "workqueue_unfinished_work_seconds"
+	switch {
+	case s.load && (collector || strings.HasPrefix(queue, "namespace")):
+	case collector && of == "workqueue_retries_total":
+	default:
+		return s, false, nil
+	}
+	if s.value, err = strconv.ParseFloat(value, 64); err != nil {
+		return s, false, fmt.Errorf("reading the metric %s: %w", name, err)
+	}
+	return s, true, nil
+}
+
 // readWork reads metrics in their text form.
 func readWork(metrics io.Reader) (Work, error) {
 	var w Work
 	queues, busy := 0, false
 	lines := bufio.NewScanner(metrics)
 	for lines.Scan() {
-		name, value, ok := strings.Cut(lines.Text(), "} ")
-		of, queue, labelled := strings.Cut(name, `{name="`)
-		if !ok || !labelled {
-			continue
-		}
-		collector := strings.HasPrefix(queue, "garbage_collector")
-		load := of == "workqueue_depth" || of == "workqueue_unfinished_work_seconds"
-		if !(collector && of == "workqueue_retries_total" || load && (collector || strings.HasPrefix(queue, "namespace"))) {
-			continue
-		}
-		n, err := strconv.ParseFloat(value, 64)
+		s, ok, err := sampleOf(lines.Text())
 		if err != nil {
-			return w, fmt.Errorf("reading the metric %s: %w", name, err)
+			return w, err
 		}
-		if !load {
-			w.Retries += n
-			continue
+		switch {
+		case !ok:
+		case !s.load:
+			w.Retries += s.value
+		default:
+			queues++
+			busy = busy || s.value > 0
 		}
-		queues++
-		busy = busy || n > 0
 	}
 	if err := lines.Err(); err != nil {
 		return w, fmt.Errorf("reading metrics: %w", err)
