@@ -31,6 +31,7 @@ func TestOptions_Validate(t *testing.T) {
 		"as the chart runs it":         {[]string{"--release-namespace=teamspace-system"}, ""},
 		"logs for people":              {[]string{"--release-namespace=ns", "--log-format=console", "--log-level=debug"}, ""},
 		"no release namespace":         {[]string{"--release-namespace="}, "POD_NAMESPACE"},
+		"no name of a namespace":       {[]string{"--release-namespace=Bad_NS"}, `"Bad_NS"`},
 		"an unknown log format":        {[]string{"--release-namespace=ns", "--log-format=xml"}, `"xml"`},
 		"an unknown log level":         {[]string{"--release-namespace=ns", "--log-level=loud"}, `"loud"`},
 		"nobody to work":               {[]string{"--release-namespace=ns", "--concurrency=0"}, "--concurrency"},

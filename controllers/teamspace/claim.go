@@ -119,7 +119,7 @@ func (c claim) verdict(teamSpace string) verdict {
 	case claimForeignGoing:
 		return verdict{metav1.ConditionFalse, v1alpha1.ReasonNamespaceConflict, fmt.Sprintf("namespace %q does not belong to this TeamSpace and is being deleted; it is made anew when it is gone", ns)}
 	case claimForeign:
-		adopt := fmt.Sprintf("delete it, or hand it over with: kubectl annotate namespace %s %s=%s", ns, v1alpha1.AnnotationAdopt, teamSpace)
+		adopt := fmt.Sprintf("to hand it over (it then goes when the TeamSpace goes): kubectl annotate namespace %s %s=%s; or delete it, with all that is in it", ns, v1alpha1.AnnotationAdopt, teamSpace)
 		return verdict{metav1.ConditionFalse, v1alpha1.ReasonNamespaceConflict, fmt.Sprintf("namespace %q is there already and does not belong to this TeamSpace, so it is left alone; %s", ns, adopt)}
 	case claimNone:
 		return verdict{metav1.ConditionFalse, v1alpha1.ReasonProgressing, fmt.Sprintf("there is no namespace %q", ns)}
