@@ -11,6 +11,10 @@ func (w *world) apply(e Event) {
 		w.restart()
 	case created:
 		w.create(e.objects)
+	case reconsidered:
+		for _, id := range e.objects {
+			w.look(id, false)
+		}
 	case deleted:
 		for _, id := range e.objects {
 			w.delete(id, e.policy, F1)

@@ -22,9 +22,10 @@ const (
 	quietEnough   = 1500 * time.Millisecond
 	settleTimeout = 3 * time.Minute
 
-	// retriesWithoutDelay is how many retries in a second leave the collector room for
-	// more at once.
-	retriesWithoutDelay = 7
+	// fewQueued and unfinishedEnough leave room for what the collector comes back to
+	// again and again.
+	fewQueued        = 2
+	unfinishedEnough = 0.5
 )
 
 // lab is a control plane with the types of the samples.
@@ -146,29 +147,24 @@ func createOrphaned(ctx context.Context, space *live.Space) (types.UID, error) {
 	return o.UID, nil
 }
 
-// settle waits until nothing moves: the collector's queues are empty, it does not put
-// off so much that it comes back late to everything, and no object has changed for a
-// while.
+// settle waits until nothing moves: for a while no object has changed and the collector
+// had next to nothing to do.
 func (l *lab) settle(ctx context.Context) error {
-	var calm time.Time // when that began
-	var before plane.Work
+	var work plane.Work
 	var last error
-	return errors.Join(l.until(ctx, "the collector to settle", func() bool {
-		work, err := l.plane.Work(ctx)
-		last = err
-		now := time.Now()
-		busy := err != nil || !work.Idle
-		if busy || calm.IsZero() {
-			calm, before = now, work
-			return false
+	calm := time.Now()
+	err := l.until(ctx, "the collector to settle", func() bool {
+		work, last = l.plane.Work(ctx)
+		if last != nil || work.Queued > fewQueued || work.Unfinished > unfinishedEnough {
+			calm = time.Now()
 		}
-		rate := (work.Retries - before.Retries) / now.Sub(calm).Seconds()
-		if now.Sub(calm) > quietEnough && rate > retriesWithoutDelay {
-			calm, before = now, work
-			return false
-		}
-		return now.Sub(calm) > quietEnough && l.watch.Quiet() > quietEnough
-	}), last)
+		return time.Since(calm) > quietEnough && l.watch.Quiet() > quietEnough
+	})
+	if err != nil {
+		return errors.Join(fmt.Errorf("%w (%+v, quiet for %s since %s changed)",
+			err, work, l.watch.Quiet().Round(time.Second), l.watch.Last()), last)
+	}
+	return nil
 }
 
 func (l *lab) until(ctx context.Context, what string, done func() bool) error {

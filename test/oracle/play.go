@@ -12,8 +12,9 @@ import (
 )
 
 // patience is what every disagreement gets beside the time that the collector has been
-// running.
-const patience = 10 * time.Second
+// running: it puts off what it cannot do at once, and takes up ten such objects in a
+// second.
+const patience = 20 * time.Second
 
 // play has samples go through their rounds, and returns what has become of them.
 func (l *lab) play(ctx context.Context, samples []*sample.Sample) ([]*trial, error) {

@@ -197,7 +197,7 @@ func (t *trial) recall(mode sample.Mode) {
 	g := graphOf(append(slices.Clone(t.objects), t.memory.stand(t.objects)...))
 	due := t.memory.recall(g)
 	if len(due) > 0 || g.Len() > len(t.objects) {
-		t.recalled = rules.Predict(g, append([]rules.Event{rules.Created(due...)}, t.events(g, mode)...)...)
+		t.recalled = rules.Predict(g, append([]rules.Event{rules.Reconsidered(due...)}, t.events(g, mode)...)...)
 	}
 }
 

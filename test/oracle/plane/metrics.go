@@ -3,6 +3,7 @@ package plane
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -43,14 +44,16 @@ func (p *Plane) newMetricsClient(ctx context.Context) (*metricsClient, error) {
 
 // Work is what kube-controller-manager has before it.
 type Work struct {
-	// Idle: the queues of the collector and of the namespace controller are empty, and
-	// nobody works on what was in them. What waits for its next try is in no queue.
-	Idle bool
-	// Retries counts how often the collector has put something off. It does so ten
-	// times a second at most, whatever it is; when it does it as often as that,
-	// everything that it puts off waits for long.
-	Retries float64
+	// Queued is how many objects are in the queues of the collector and of the namespace
+	// controller. What waits for its next try is in no queue.
+	Queued float64
+	// Unfinished is for how many seconds their workers have been busy with what they
+	// have, all together.
+	Unfinished float64
 }
+
+// errNoQueues is the error of a kube-controller-manager whose controllers have not begun.
+var errNoQueues = errors.New("the collector has no queues yet")
 
 // Work asks kube-controller-manager what it has before it.
 func (p *Plane) Work(ctx context.Context) (Work, error) {
@@ -69,56 +72,44 @@ func (p *Plane) Work(ctx context.Context) (Work, error) {
 	return readWork(response.Body)
 }
 
-// sample is a line of the metrics that tells of work.
-type sample struct {
-	load  bool // the length of a queue, or how long somebody works at it
-	value float64
-}
-
-// sampleOf reads a line; ok is false for one that tells nothing of the collector's work
-// or of the namespace controller's.
-func sampleOf(line string) (s sample, ok bool, err error) {
-	name, value, valued := strings.Cut(line, "} ")
-	of, queue, labelled := strings.Cut(name, `{name="`)
-	if !valued || !labelled {
-		return s, false, nil
-	}
-	collector := strings.HasPrefix(queue, "garbage_collector")
-	s.load = of == "workqueue_depth" || of == "workqueue_unfinished_work_seconds"
-	switch {
-	case s.load && (collector || strings.HasPrefix(queue, "namespace")):
-	case collector && of == "workqueue_retries_total":
-	default:
-		return s, false, nil
-	}
-	if s.value, err = strconv.ParseFloat(value, 64); err != nil {
-		return s, false, fmt.Errorf("reading the metric %s: %w", name, err)
-	}
-	return s, true, nil
-}
-
 // readWork reads metrics in their text form.
 func readWork(metrics io.Reader) (Work, error) {
 	var w Work
-	queues, busy := 0, false
+	queues := 0
 	lines := bufio.NewScanner(metrics)
 	for lines.Scan() {
-		s, ok, err := sampleOf(lines.Text())
+		name, value, _ := strings.Cut(lines.Text(), "} ")
+		sum := w.field(name)
+		if sum == nil {
+			continue
+		}
+		n, err := strconv.ParseFloat(value, 64)
 		if err != nil {
-			return w, err
+			return w, fmt.Errorf("reading the metric %s: %w", name, err)
 		}
-		switch {
-		case !ok:
-		case !s.load:
-			w.Retries += s.value
-		default:
-			queues++
-			busy = busy || s.value > 0
-		}
+		*sum += n
+		queues++
 	}
 	if err := lines.Err(); err != nil {
 		return w, fmt.Errorf("reading metrics: %w", err)
 	}
-	w.Idle = queues > 0 && !busy
+	if queues == 0 {
+		return w, errNoQueues
+	}
 	return w, nil
+}
+
+// field returns what a metric is added to, nil if it does not tell of work.
+func (w *Work) field(metric string) *float64 {
+	of, queue, _ := strings.Cut(metric, `{name="`)
+	switch {
+	case !strings.HasPrefix(queue, "garbage_collector") && !strings.HasPrefix(queue, "namespace"):
+		return nil
+	case of == "workqueue_depth":
+		return &w.Queued
+	case of == "workqueue_unfinished_work_seconds":
+		return &w.Unfinished
+	default:
+		return nil
+	}
 }
