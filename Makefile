@@ -75,12 +75,12 @@ oracle: ## [GRAPHS=n] [SEED=s]: the rules of ownership against the real collecto
 ##### Of later parts: each says so and fails, so that nobody takes silence for success.
 
 .PHONY: e2e chaos bench
-e2e: ## The chart on a real node (part 6).
-	@$(call later,6)
-chaos: ## Failures injected (part 7).
+e2e: ## The chart on a real node (part 7).
 	@$(call later,7)
-bench: ## Figures, with peers and floors in the same run (part 7).
-	@$(call later,7)
+chaos: ## Failures injected (part 8).
+	@$(call later,8)
+bench: ## Figures, with peers and floors in the same run (part 8).
+	@$(call later,8)
 later = echo "make $@ is not there yet: part $(1) of the project brings it" >&2; exit 2
 
 ##### Tools, pinned in go.tools.mod and built once

@@ -1,10 +1,12 @@
 package archive
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -112,7 +114,7 @@ func (s *DirectoryStore) open() (*blob.Bucket, error) {
 
 func (s *DirectoryStore) write(ctx context.Context, bucket *blob.Bucket, key string, data []byte) error {
 	if err := bucket.WriteAll(ctx, key, data, nil); err != nil {
-		return err
+		return withoutPath(err)
 	}
 	// The finalizer goes next, and with it the only other copy: the record has to
 	// be on the disk and not only in the memory of this host.
@@ -120,7 +122,26 @@ func (s *DirectoryStore) write(ctx context.Context, bucket *blob.Bucket, key str
 	if err := syncPath(path); err != nil {
 		return err
 	}
-	return syncPath(filepath.Dir(path))
+	if err := syncPath(filepath.Dir(path)); err != nil {
+		return err
+	}
+	held, err := bucket.ReadAll(ctx, key)
+	if err == nil && !bytes.Equal(held, data) {
+		err = errors.New("it reads back differently")
+	}
+	return err
+}
+
+// withoutPath drops the name of the temporary file, which is another one each time: an
+// error that is told in a condition must not change by itself.
+func withoutPath(err error) error {
+	if failed, ok := errors.AsType[*fs.PathError](err); ok {
+		return fmt.Errorf("%s: %w", failed.Op, failed.Err)
+	}
+	if failed, ok := errors.AsType[*os.LinkError](err); ok {
+		return fmt.Errorf("%s: %w", failed.Op, failed.Err)
+	}
+	return err
 }
 
 func syncPath(path string) error {

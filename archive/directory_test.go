@@ -77,7 +77,9 @@ func TestSave_again(t *testing.T) {
 	if err := os.Remove(filepath.Join(dir, "x.json")); err != nil {
 		t.Fatal(err)
 	}
-	held, err := Save(t.Context(), store, recordOf(t, teamSpace("u1"), noon.Add(time.Hour)))
+	later := teamSpace("u1")
+	later.ResourceVersion = "8" // a status write came in between
+	held, err := Save(t.Context(), store, recordOf(t, later, noon.Add(time.Hour)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,6 +125,31 @@ func TestDirectoryStore_missingLater(t *testing.T) {
 	}
 	if _, err := Save(t.Context(), store, record); err != nil {
 		t.Errorf("no recovery: %v", err)
+	}
+}
+
+// What is told in a condition must not change from one attempt to the next, or each
+// attempt would be a change that brings the next one at once.
+func TestDirectoryStore_failsInTheSameWords(t *testing.T) {
+	store, dir := directory(t)
+	if err := os.WriteFile(filepath.Join(dir, "by-uid"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	record := recordOf(t, teamSpace("u1"), noon)
+	first, second := store.Put(t.Context(), record), store.Put(t.Context(), record)
+	if first == nil || second == nil || first.Error() != second.Error() {
+		t.Errorf("two failures in a row: %v, then %v", first, second)
+	}
+}
+
+func TestWithoutPath(t *testing.T) {
+	for name, err := range map[string]error{
+		"open":   &os.PathError{Op: "open", Path: "/archive/x.json.18ec.tmp", Err: os.ErrPermission},
+		"rename": &os.LinkError{Op: "rename", Old: "/archive/x.json.18ec.tmp", New: "/archive/x.json", Err: os.ErrPermission},
+	} {
+		if got := withoutPath(err); !errors.Is(got, os.ErrPermission) || got.Error() != name+": permission denied" {
+			t.Errorf("withoutPath(%v) = %v", err, got)
+		}
 	}
 }
 

@@ -29,8 +29,8 @@ type Store interface {
 func Save(ctx context.Context, store Store, record Record) (Record, error) {
 	// An error here says nothing: a record that cannot be read is written anew, and
 	// a store that cannot be used fails in Put.
-	if held, err := store.Get(ctx, record.UID); err == nil && held.SameContent(record) {
-		record = held
+	if held, err := store.Get(ctx, record.UID); err == nil {
+		record.ArchivedAt = held.ArchivedAt
 	}
 	if err := store.Put(ctx, record); err != nil {
 		return Record{}, err

@@ -28,7 +28,7 @@ const (
 	// ReasonServing: the namespace is there and its quota is in force (Ready).
 	ReasonServing = "Serving"
 
-	// ReasonProgressing: a write of this pass failed and is tried again.
+	// ReasonProgressing: work is under way, or a request failed and is tried again.
 	ReasonProgressing = "Progressing"
 
 	// ReasonActive: the namespace is Active and belongs to this TeamSpace.

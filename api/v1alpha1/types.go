@@ -41,7 +41,7 @@ type TeamSpace struct {
 // without bound for it, so that the rule puts the least cpu together from tens and
 // ones of a milli-core.
 //
-// +kubebuilder:validation:XValidation:rule="!isQuantity(self.cpu) || quantity(self.cpu).compareTo(quantity(['0','10m','20m','30m','40m','50m'][self.pods / 10]).add(quantity(['0','1m','2m','3m','4m','5m','6m','7m','8m','9m'][self.pods % 10]))) >= 0",fieldPath=".cpu",reason=FieldValueInvalid,message="must be at least 1m (a thousandth of a core) for each pod of spec.pods"
+// +kubebuilder:validation:XValidation:rule="self.pods < 1 || self.pods > 50 || !isQuantity(self.cpu) || quantity(self.cpu).compareTo(quantity(['0','10m','20m','30m','40m','50m'][self.pods / 10]).add(quantity(['0','1m','2m','3m','4m','5m','6m','7m','8m','9m'][self.pods % 10]))) >= 0",fieldPath=".cpu",reason=FieldValueInvalid,message="must be at least 1m (a thousandth of a core) for each pod of spec.pods"
 type TeamSpaceSpec struct {
 	// How many pods may run in the namespace at the same time, 1 to 50.
 	// +required
@@ -51,7 +51,7 @@ type TeamSpaceSpec struct {
 
 	// How much cpu all pods of the namespace may request together, as a
 	// Kubernetes quantity in cores such as "1", "500m" or "0.5": at least 1m for
-	// each pod. Kept exactly as written. A container without a request of its own
+	// each pod. Quote it in YAML. Kept exactly as written. A container without a request of its own
 	// gets an equal share, cpu divided by pods.
 	// +optional
 	// +kubebuilder:default="1"

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/pflag"
 	"go.uber.org/zap/zapcore"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"labhub.io/teamspace/certs"
 	"labhub.io/teamspace/webhooks/ownerreferences"
@@ -78,6 +79,9 @@ func (o *options) certificate() certs.Options {
 func (o *options) validate() error {
 	if o.releaseNamespace == "" {
 		return errors.New("no release namespace: set --release-namespace or the environment variable POD_NAMESPACE")
+	}
+	if len(validation.IsDNS1123Label(o.releaseNamespace)) > 0 {
+		return fmt.Errorf("--release-namespace %q: want the name of a namespace, lower-case letters, digits and '-'", o.releaseNamespace)
 	}
 	if o.logFormat != formatJSON && o.logFormat != formatConsole {
 		return fmt.Errorf("--log-format %q: want %s or %s", o.logFormat, formatJSON, formatConsole)

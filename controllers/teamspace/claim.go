@@ -37,6 +37,9 @@ const (
 	// claimProtected: the release's own namespace or that of the archive.
 	claimProtected
 
+	// claimForeignGoing: somebody else's, or an earlier TeamSpace's, and being deleted.
+	claimForeignGoing
+
 	// claimForeign: somebody else's.
 	claimForeign
 )
@@ -44,15 +47,17 @@ const (
 // claim judges a namespace; nil is none. It decides from the two objects alone.
 func (r *Reconciler) claim(ts *v1alpha1.TeamSpace, ns *metav1.PartialObjectMetadata) claim {
 	switch {
+	case r.protected.Has(v1alpha1.NamespaceFor(ts.Name)):
+		return claimProtected
 	case ns == nil:
 		return claimNone
-	case r.protected.Has(ns.Name):
-		return claimProtected
 	case ns.Labels[v1alpha1.LabelTeamSpace] == ts.Name && slices.ContainsFunc(ns.OwnerReferences, controlledBy(ts)):
 		return claimOfOwn(ts, ns)
+	case !ns.DeletionTimestamp.IsZero():
+		return claimForeignGoing
 	case slices.ContainsFunc(ns.OwnerReferences, staleFor(ts)):
 		return claimStale
-	case ns.Annotations[v1alpha1.AnnotationAdopt] == ts.Name && ns.DeletionTimestamp.IsZero() && metav1.GetControllerOf(ns) == nil:
+	case ns.Annotations[v1alpha1.AnnotationAdopt] == ts.Name && !controlledByOther(ts, ns):
 		return claimAdoptable
 	default:
 		return claimForeign
@@ -111,11 +116,15 @@ func (c claim) verdict(teamSpace string) verdict {
 		return verdict{metav1.ConditionFalse, v1alpha1.ReasonNamespaceTerminating, fmt.Sprintf("namespace %q is being deleted; it is made again when it is gone", ns)}
 	case claimProtected:
 		return verdict{metav1.ConditionFalse, v1alpha1.ReasonNamespaceConflict, fmt.Sprintf("namespace %q is TeamSpace's own and is never given to a team; choose another name for the TeamSpace", ns)}
+	case claimForeignGoing:
+		return verdict{metav1.ConditionFalse, v1alpha1.ReasonNamespaceConflict, fmt.Sprintf("namespace %q does not belong to this TeamSpace and is being deleted; it is made anew when it is gone", ns)}
 	case claimForeign:
-		adopt := fmt.Sprintf("delete it, or hand it over with: kubectl annotate namespace %s %s=%s", ns, v1alpha1.AnnotationAdopt, teamSpace)
+		adopt := fmt.Sprintf("to hand it over (it then goes when the TeamSpace goes): kubectl annotate namespace %s %s=%s; or delete it, with all that is in it", ns, v1alpha1.AnnotationAdopt, teamSpace)
 		return verdict{metav1.ConditionFalse, v1alpha1.ReasonNamespaceConflict, fmt.Sprintf("namespace %q is there already and does not belong to this TeamSpace, so it is left alone; %s", ns, adopt)}
-	default:
+	case claimNone:
 		return verdict{metav1.ConditionFalse, v1alpha1.ReasonProgressing, fmt.Sprintf("there is no namespace %q", ns)}
+	default:
+		return verdict{metav1.ConditionFalse, v1alpha1.ReasonProgressing, fmt.Sprintf("the owner of namespace %q is being settled", ns)}
 	}
 }
 
@@ -133,6 +142,13 @@ func sameReference(wanted metav1.OwnerReference) func(metav1.OwnerReference) boo
 
 func controlledBy(ts *v1alpha1.TeamSpace) func(metav1.OwnerReference) bool {
 	return func(ref metav1.OwnerReference) bool { return ref.UID == ts.UID && isTrue(ref.Controller) }
+}
+
+// controlledByOther says whether a namespace has a controller that is not this very
+// TeamSpace.
+func controlledByOther(ts *v1alpha1.TeamSpace, ns *metav1.PartialObjectMetadata) bool {
+	controller := metav1.GetControllerOf(ns)
+	return controller != nil && controller.UID != ts.UID
 }
 
 func hasUID(ts *v1alpha1.TeamSpace) func(metav1.OwnerReference) bool {

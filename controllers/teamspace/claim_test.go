@@ -72,12 +72,20 @@ func TestClaim(t *testing.T) {
 		"annotated for another name is foreign": {namespaceOf(withoutReference, func(ns *metav1.PartialObjectMetadata) {
 			ns.Annotations = map[string]string{v1alpha1.AnnotationAdopt: "y"}
 		}), claimForeign},
-		"annotated but controlled by another is foreign":   {namespaceOf(withForeignController, handedOver), claimForeign},
-		"annotated but being deleted is foreign":           {namespaceOf(withoutReference, handedOver, terminating), claimForeign},
-		"stale and annotated is stale first":               {namespaceOf(withStaleUID, handedOver), claimStale},
-		"the release's own namespace is protected, always": {namespaceOf(withoutReference, handedOver, func(ns *metav1.PartialObjectMetadata) { ns.Name = "team-system" }), claimProtected},
+		"annotated but controlled by another is foreign": {namespaceOf(withForeignController, handedOver), claimForeign},
+		"annotated but being deleted is foreign":         {namespaceOf(withoutReference, handedOver, terminating), claimForeignGoing},
+		"stale and annotated is stale first":             {namespaceOf(withStaleUID, handedOver), claimStale},
+		"stale and being deleted is not worth saving":    {namespaceOf(withStaleUID, terminating), claimForeignGoing},
+		"our reference alone, annotated, is adoptable":   {namespaceOf(withoutLabel, handedOver), claimAdoptable},
 	}
 	r := &Reconciler{protected: sets.New("team-system")}
+	system := teamSpace()
+	system.Name = "system"
+	for _, ns := range []*metav1.PartialObjectMetadata{nil, namespaceOf(withoutReference, handedOver)} {
+		if got := r.claim(system, ns); got != claimProtected {
+			t.Errorf("claim on the release's own namespace = %d, want it protected, whether or not it is there", got)
+		}
+	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			if got := r.claim(teamSpace(), tc.namespace); got != tc.want {
@@ -152,7 +160,7 @@ func TestVerdict_onlyOursIsReady(t *testing.T) {
 		if (v.status == metav1.ConditionTrue) != (c == claimOurs) {
 			t.Errorf("claim %d: status %s", c, v.status)
 		}
-		if stalled := v.reason == v1alpha1.ReasonNamespaceConflict; stalled != (c == claimForeign || c == claimProtected) {
+		if stalled := v.reason == v1alpha1.ReasonNamespaceConflict; stalled != (c == claimForeign || c == claimForeignGoing || c == claimProtected) {
 			t.Errorf("claim %d: reason %s", c, v.reason)
 		}
 	}

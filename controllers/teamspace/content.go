@@ -46,9 +46,9 @@ func (r *Reconciler) ensureLimitRange(ctx context.Context, p *pass) (bool, error
 // limitRangeSpec gives each container without a cpu request floor(cpu / pods), in
 // whole milli-cores.
 func limitRangeSpec(spec v1alpha1.TeamSpaceSpec) (corev1.LimitRangeSpec, error) {
-	cpu, err := resource.ParseQuantity(spec.CPU)
+	cpu, err := cpuOf(spec)
 	if err != nil {
-		return corev1.LimitRangeSpec{}, fmt.Errorf("reading spec.cpu %q: %w", spec.CPU, err)
+		return corev1.LimitRangeSpec{}, err
 	}
 	const milli = 3 // decimal places
 	share := new(inf.Dec).QuoRound(cpu.AsDec(), inf.NewDec(int64(spec.Pods), 0), milli, inf.RoundDown)
@@ -56,6 +56,15 @@ func limitRangeSpec(spec v1alpha1.TeamSpaceSpec) (corev1.LimitRangeSpec, error) 
 		Type:           corev1.LimitTypeContainer,
 		DefaultRequest: corev1.ResourceList{corev1.ResourceCPU: *resource.NewDecimalQuantity(*share, resource.DecimalSI)},
 	}}}, nil
+}
+
+// cpuOf reads spec.cpu. The type's own rules have checked it, unless they were changed.
+func cpuOf(spec v1alpha1.TeamSpaceSpec) (resource.Quantity, error) {
+	cpu, err := resource.ParseQuantity(spec.CPU)
+	if err != nil {
+		return resource.Quantity{}, fmt.Errorf("reading spec.cpu %q: %w", spec.CPU, err)
+	}
+	return cpu, nil
 }
 
 // ensureQuota keeps the quota as declared, and notes what it counts and whether it is
@@ -75,7 +84,7 @@ func (r *Reconciler) ensureQuota(ctx context.Context, p *pass) (bool, error) {
 		return true, nil
 	}
 	p.set(v1alpha1.ConditionQuotaInForce, metav1.ConditionFalse, v1alpha1.ReasonAwaitingQuotaController, "the quota is being written")
-	current, err = r.writeQuota(ctx, p.namespace.Name, wanted)
+	current, err = r.writeQuota(ctx, p.namespace.Name, current.Spec, wanted)
 	if err != nil {
 		return goingOr(err, "writing ResourceQuota %s/%s", p.namespace.Name, v1alpha1.QuotaName)
 	}
@@ -85,9 +94,9 @@ func (r *Reconciler) ensureQuota(ctx context.Context, p *pass) (bool, error) {
 }
 
 func quotaSpec(spec v1alpha1.TeamSpaceSpec) (corev1.ResourceQuotaSpec, error) {
-	cpu, err := resource.ParseQuantity(spec.CPU)
+	cpu, err := cpuOf(spec)
 	if err != nil {
-		return corev1.ResourceQuotaSpec{}, fmt.Errorf("reading spec.cpu %q: %w", spec.CPU, err)
+		return corev1.ResourceQuotaSpec{}, err
 	}
 	return corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{
 		corev1.ResourcePods:        *resource.NewQuantity(int64(spec.Pods), resource.DecimalSI),
@@ -96,15 +105,17 @@ func quotaSpec(spec v1alpha1.TeamSpaceSpec) (corev1.ResourceQuotaSpec, error) {
 }
 
 // writeQuota goes as far as it must: an apply repairs our fields, an update takes
-// away what others put into the spec, and what the API does not let anybody change
-// (scopes) is made again.
-func (r *Reconciler) writeQuota(ctx context.Context, namespace string, wanted corev1.ResourceQuotaSpec) (*corev1.ResourceQuota, error) {
+// away what others put into the spec, and scopes, which the API lets nobody change,
+// are undone by making the quota again. Any other refusal leaves the quota that is
+// in force: an older limit is better than none.
+func (r *Reconciler) writeQuota(ctx context.Context, namespace string, before, wanted corev1.ResourceQuotaSpec) (*corev1.ResourceQuota, error) {
 	current, err := r.applyQuota(ctx, namespace, wanted)
 	if err == nil && !equality.Semantic.DeepEqual(current.Spec, wanted) {
 		current.Spec = wanted
 		err = r.Update(ctx, current, fieldOwner)
 	}
-	if !apierrors.IsInvalid(err) {
+	scoped := len(before.Scopes) > 0 || before.ScopeSelector != nil
+	if !apierrors.IsInvalid(err) || !scoped {
 		return current, err
 	}
 	obstacle := &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: v1alpha1.QuotaName}}

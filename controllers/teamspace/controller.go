@@ -114,11 +114,12 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 
 // Reconcile makes one pass over a TeamSpace.
 func (r *Reconciler) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+	noticed := r.drift.take(request.Name)
 	ts := &v1alpha1.TeamSpace{}
 	if err := r.Get(ctx, request.NamespacedName, ts); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	p := newPass(ts, r.drift.take(ts.Name))
+	p := newPass(ts, noticed)
 	if ts.DeletionTimestamp.IsZero() {
 		return result(r.serve(ctx, p))
 	}

@@ -3,6 +3,7 @@ package teamspace
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -42,11 +43,22 @@ func (r *Reconciler) patchFinalizers(ctx context.Context, ts *v1alpha1.TeamSpace
 		return err
 	}
 	err = r.Patch(ctx, ts, client.RawPatch(types.JSONPatchType, data), fieldOwner)
-	if apierrors.IsInvalid(err) {
-		// A test of the patch failed: somebody has written since ts was read.
+	if isFailedTest(err) {
+		// Somebody has written since ts was read.
 		return apierrors.NewConflict(v1alpha1.GroupVersion.WithResource("teamspaces").GroupResource(), ts.Name, err)
 	}
 	return err
+}
+
+// isFailedTest tells a test of a JSON patch that did not hold from an object that the
+// API server or a policy finds invalid: only the latter says what is wrong with it.
+func isFailedTest(err error) bool {
+	var status apierrors.APIStatus
+	if !apierrors.IsInvalid(err) || !errors.As(err, &status) {
+		return false
+	}
+	details := status.Status().Details
+	return details == nil || len(details.Causes) == 0
 }
 
 // jsonPatchOperation is one operation of RFC 6902.

@@ -3,6 +3,7 @@ package teamspace
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -21,13 +22,24 @@ func (r *Reconciler) markTerminating(ctx context.Context, p *pass) (bool, error)
 	if err != nil {
 		return false, err
 	}
-	p.accept(ns, r.claim(p.ts, ns))
+	p.observeLeaving(ns, r.claim(p.ts, ns))
 	p.set(v1alpha1.ConditionReady, metav1.ConditionFalse, v1alpha1.ReasonTerminating, "the TeamSpace is being deleted")
 	p.clear(v1alpha1.ConditionReconciling, v1alpha1.ConditionStalled)
 	if err := r.writeStatus(ctx, p); err != nil {
 		return false, err
 	}
 	return controllerutil.ContainsFinalizer(p.ts, v1alpha1.Finalizer), nil
+}
+
+// observeLeaving says of the namespace only what is true of one that is not served
+// any more.
+func (p *pass) observeLeaving(ns *metav1.PartialObjectMetadata, c claim) {
+	if c == claimOurs || c == claimNone {
+		p.accept(ns, c)
+		return
+	}
+	p.set(v1alpha1.ConditionNamespaceReady, metav1.ConditionFalse, v1alpha1.ReasonTerminating,
+		fmt.Sprintf("namespace %q is left to the garbage collector or to its next owner", p.status.Namespace))
 }
 
 // archiveRecord stores the record, built from the TeamSpace alone, and goes on only
@@ -61,12 +73,11 @@ func (r *Reconciler) releaseIfTypeGoes(ctx context.Context, p *pass) (bool, erro
 	if err != nil {
 		return false, err
 	}
-	switch r.claim(p.ts, ns) {
-	case claimOurs, claimLoose:
-		return true, r.patchNamespace(ctx, ns, released(p.ts, ns))
-	default:
-		return true, nil // nothing of ours that could still be kept
+	// The collector looks at the uid alone, so that the label does not count here.
+	if ns == nil || !ns.DeletionTimestamp.IsZero() || !slices.ContainsFunc(ns.OwnerReferences, hasUID(p.ts)) {
+		return true, nil
 	}
+	return true, r.patchNamespace(ctx, ns, released(p.ts, ns))
 }
 
 // typeGoes asks the API server, never a cache, whether the CustomResourceDefinition

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -27,26 +28,26 @@ func (r *Reconciler) ensureNamespace(ctx context.Context, p *pass) (bool, error)
 	if err != nil {
 		return false, err
 	}
-	if ns == nil {
+	if r.claim(p.ts, ns) == claimNone {
 		ns, err = r.createNamespace(ctx, p)
 		if err != nil {
 			return false, err
 		}
 	}
-	switch claim := r.claim(p.ts, ns); claim {
+	switch c := r.claim(p.ts, ns); c {
 	case claimLoose, claimStale, claimAdoptable:
 		return r.mendNamespace(ctx, p)
 	default:
-		return p.accept(ns, claim), nil
+		return p.accept(ns, c), nil
 	}
 }
 
 // accept notes what a claim means for the status, and says whether the namespace is
 // ours to fill.
-func (p *pass) accept(ns *metav1.PartialObjectMetadata, claim claim) bool {
-	verdict := claim.verdict(p.ts.Name)
-	p.set(v1alpha1.ConditionNamespaceReady, verdict.status, verdict.reason, verdict.message)
-	if verdict.status != metav1.ConditionTrue {
+func (p *pass) accept(ns *metav1.PartialObjectMetadata, c claim) bool {
+	v := c.verdict(p.ts.Name)
+	p.set(v1alpha1.ConditionNamespaceReady, v.status, v.reason, v.message)
+	if v.status != metav1.ConditionTrue {
 		p.set(v1alpha1.ConditionQuotaInForce, metav1.ConditionFalse, v1alpha1.ReasonNamespaceNotReady, "there is no namespace to put the quota in")
 		return false
 	}
@@ -106,11 +107,17 @@ func (r *Reconciler) mendNamespace(ctx context.Context, p *pass) (bool, error) {
 		return false, nil // the watch brings the TeamSpace that is there now
 	}
 	ns, err := r.namespace(ctx, r.live, p.ts.Name)
-	if err != nil || ns == nil {
+	if err != nil {
 		return false, err
 	}
 	before := r.claim(p.ts, ns)
+	if before == claimNone {
+		return p.accept(ns, before), nil // the watch brings the pass that makes it
+	}
 	mended := r.mend(p.ts, ns)
+	if equality.Semantic.DeepEqual(ns, mended) {
+		return p.accept(ns, before), nil // the cache was behind
+	}
 	if err := r.patchNamespace(ctx, ns, mended); err != nil {
 		return false, err
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -16,10 +17,15 @@ import (
 // from the error that ended the pass.
 func (p *pass) summarize(err error) {
 	for _, part := range []string{v1alpha1.ConditionNamespaceReady, v1alpha1.ConditionQuotaInForce} {
-		if c := p.condition(part); c == nil || c.Status != metav1.ConditionTrue {
-			p.notReady(c, err)
-			return
+		c := p.condition(part)
+		if c != nil && c.Status == metav1.ConditionTrue {
+			if c.ObservedGeneration == p.ts.Generation {
+				continue
+			}
+			c = nil // it speaks of an earlier generation: this pass ended before it
 		}
+		p.notReady(c, err)
+		return
 	}
 	if err != nil {
 		p.notReady(nil, err)
@@ -62,7 +68,10 @@ func (r *Reconciler) writeStatus(ctx context.Context, p *pass) error {
 	p.status.DeepCopyInto(&p.ts.Status)
 	patch := client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})
 	if err := r.Status().Patch(ctx, p.ts, patch, fieldOwner); err != nil {
-		return client.IgnoreNotFound(err)
+		if apierrors.IsNotFound(err) {
+			return nil
+		}
+		return fmt.Errorf("writing the status of TeamSpace %q: %w", p.ts.Name, err)
 	}
 	r.report(p.ts, transitions(before.Status.Conditions, p.status.Conditions)...)
 	return nil

@@ -30,7 +30,7 @@ func (j judge) problem(i int, ref Reference) (Problem, bool) {
 	case rules.Waiting:
 		return j.waiting(ref), true
 	default:
-		return j.solid(i, ref)
+		return j.solid(ref)
 	}
 }
 
@@ -191,7 +191,7 @@ func (j judge) waiting(ref Reference) Problem {
 }
 
 // solid finds what may be wrong with a reference that the collector honours.
-func (j judge) solid(i int, ref Reference) (Problem, bool) {
+func (j judge) solid(ref Reference) (Problem, bool) {
 	p := Problem{Severity: Warning, Field: "uid", Value: string(ref.UID), Consequence: j.consequence()}
 	switch {
 	case ref.UID != "" && ref.UID == j.s.UID:

@@ -267,10 +267,10 @@ func compareCoordinates(a, b coordinates) int {
 	return 0
 }
 
-func (index coordinateIndex) find(g *Graph, c coordinates) (ID, bool) {
-	i := sort.Search(len(index), func(i int) bool { return compareCoordinates(g.coordinatesOf(index[i]), c) >= 0 })
-	if i < len(index) && g.coordinatesOf(index[i]) == c {
-		return index[i], true
+func (ci coordinateIndex) find(g *Graph, c coordinates) (ID, bool) {
+	i := sort.Search(len(ci), func(i int) bool { return compareCoordinates(g.coordinatesOf(ci[i]), c) >= 0 })
+	if i < len(ci) && g.coordinatesOf(ci[i]) == c {
+		return ci[i], true
 	}
 	return None, false
 }

@@ -40,7 +40,7 @@ func goldenFile(t *testing.T, file string, render func(*Scenario) string) {
 		t.Fatal(err)
 	}
 	var cases []string
-	for _, text := range strings.Split(strings.TrimSpace(string(data)), "\n\n") {
+	for text := range strings.SplitSeq(strings.TrimSpace(string(data)), "\n\n") {
 		cases = append(cases, goldenCase(t, text, render))
 	}
 	if got := strings.Join(cases, "\n"); *update && got != string(data) {

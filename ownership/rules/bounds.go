@@ -67,7 +67,30 @@ func (b *bounds) reference(number int) ReferenceFate {
 	if !frees || must&freed == 0 {
 		set |= Kept
 	}
+	if b.merges(number) {
+		set |= Freed | Dropped
+	}
 	return set
+}
+
+// merges reports whether the patch of R09 may change a reference that has
+// others of its uid beside it: it merges them into the first, and if two are
+// alike after that, one of them goes (R16).
+func (b *bounds) merges(number int) bool {
+	id := b.g.Edge(number).Dependent
+	if b.start[id]&isTwinned == 0 {
+		return false
+	}
+	owner := b.g.Edge(number).Owner
+	first, last := b.g.ReferenceRange(id)
+	twins, freedOne := 0, false
+	for other := first; other < last; other++ {
+		if b.g.Edge(other).Owner == owner {
+			twins++
+			freedOne = freedOne || b.may.refs[other]&freed != 0
+		}
+	}
+	return twins > 1 && freedOne
 }
 
 // finalizers lists what a dying object may be left with.
@@ -173,6 +196,7 @@ func (b *bounds) outcome(id graph.ID) Outcome {
 // because names the rows that leave the end of an object open.
 func (b *bounds) because(id graph.ID, o Outcome) []Rule {
 	rows := map[Rule]bool{
+		R05: b.start[id]&isMistaken != 0,
 		R17: b.start[id]&mayBeQueued != 0,
 		R09: b.may.has(id, fore) && b.may.has(id, back|orph),
 		F3:  len(o.Finalizers) > 1 || b.may.has(id, released) && !b.must.has(id, released),

@@ -51,7 +51,7 @@ func (w *world) note(id graph.ID, verb Verb, rule Rule, reference int) {
 // takes no notice (F11).
 func (w *world) delete(id graph.ID, policy metav1.DeletionPropagation, rule Rule) {
 	was := w.flags[id]
-	if was&(isGone|isGraceful) != 0 {
+	if was&(isGone|isGraceful) != 0 || w.ignoresDelete(id) {
 		return
 	}
 	now := w.afterDelete(id, policy)
@@ -66,6 +66,7 @@ func (w *world) delete(id graph.ID, policy metav1.DeletionPropagation, rule Rule
 	if was&isDeleting == 0 && w.busy {
 		w.flags[id] |= isFresh
 	}
+	w.busy = w.busy || was&isTwinned != 0 // any change of it may have its owners looked at
 	if now&isNamespace != 0 {
 		w.enqueue(id, isEmptying)
 	}
@@ -81,6 +82,14 @@ func (w *world) delete(id graph.ID, policy metav1.DeletionPropagation, rule Rule
 		w.queueDependents(id)
 		w.enqueue(id, isFinishing)
 	}
+}
+
+// ignoresDelete reports whether a second DELETE does nothing: that of a
+// Namespace whose own finalizer is still there, since it has contents or was
+// deleted just now (F11).
+func (w *world) ignoresDelete(id graph.ID) bool {
+	held := w.any(id, hasOther|isForeground|isOrphan)
+	return w.is(id, isNamespace|isDeleting) && (len(w.contents[id]) > 0 || !w.g.Deleting(id) || !held)
 }
 
 // afterDelete returns the flags of an object after a DELETE. A Namespace never
@@ -209,6 +218,29 @@ func (w *world) finishOwner(number int) {
 	}
 }
 
+// tells reports whether the collector looks at the owner when the reference is
+// dropped or freed: it does if that blocked. Of several with one uid it
+// compares the last one, so that an owner that another one blocks is not
+// released until something else has it looked at (R16).
+func (w *world) tells(number int) bool {
+	return w.blocks(w.lastTwin(number))
+}
+
+// lastTwin returns the last reference of the same object with the same uid.
+func (w *world) lastTwin(number int) int {
+	e := w.g.Edge(number)
+	if !w.any(e.Dependent, isTwinned) {
+		return number
+	}
+	first, last := w.g.ReferenceRange(e.Dependent)
+	for twin := last - 1; twin > first; twin-- {
+		if w.g.Edge(twin).Owner == e.Owner {
+			return twin
+		}
+	}
+	return first
+}
+
 // unhold has an owner looked at, whether or not it waits: a reference that
 // blocked it was dropped or freed.
 func (w *world) unhold(number int) {
@@ -223,9 +255,9 @@ func (w *world) drop(number int, verb Verb, rule Rule) {
 	}
 	id := w.g.Edge(number).Dependent
 	if w.inGraph(number) {
-		blocked := w.blocks(number)
+		tells := w.tells(number)
 		w.forget(number)
-		if blocked {
+		if tells {
 			w.unhold(number)
 		}
 	}
@@ -241,8 +273,11 @@ func (w *world) unblock(number int) {
 	if !w.blocks(number) {
 		return
 	}
+	tells := w.tells(number)
 	w.blockers[w.g.Edge(number).Owner]--
 	w.unblocked[number] = true
 	w.note(w.g.Edge(number).Dependent, Unblocked, R09, number)
-	w.unhold(number)
+	if tells {
+		w.unhold(number)
+	}
 }

@@ -11,6 +11,10 @@ func (w *world) apply(e Event) {
 		w.restart()
 	case created:
 		w.create(e.objects)
+	case reconsidered:
+		for _, id := range e.objects {
+			w.look(id, false)
+		}
 	case deleted:
 		for _, id := range e.objects {
 			w.delete(id, e.policy, F1)
@@ -30,7 +34,7 @@ func (w *world) create(objects []graph.ID) {
 		first, last := w.g.ReferenceRange(id)
 		for number := first; number < last; number++ {
 			if owner := w.g.Edge(number).Owner; created[owner] && owner != id {
-				w.look(owner, false)
+				w.lookVirtual(owner)
 			}
 		}
 	}
@@ -39,6 +43,7 @@ func (w *world) create(objects []graph.ID) {
 // restart: the collector's cache and mapper start empty, so that of what they
 // may remember nothing is left; and it observes every object.
 func (w *world) restart() {
+	w.begins = true
 	for i, c := range w.static {
 		if c.Class != 0 {
 			w.static[i] = only(c.Class, c.Rule)
@@ -54,24 +59,51 @@ func (w *world) restart() {
 		}
 		w.observe(id)
 		if w.dependents[id] > 0 {
-			w.look(id, false) // it may be taken for a virtual owner first
+			w.lookVirtual(id)
 		}
 		w.restartTransitions(id)
 	}
 }
 
+// lookVirtual has an object looked at, perhaps, since it may be taken for a
+// virtual owner before it is observed. The collector then believes it to be in
+// the namespace of the dependent that named it: a cluster-scoped object can be
+// judged by references of bad scope that way, and deleted for them (R05). Nor
+// does it know that the object is being deleted (R03).
+func (w *world) lookVirtual(id graph.ID) {
+	w.look(id, false)
+	w.flags[id] |= isVirtual
+	if w.is(id, isDeleting) && !w.any(id, isUnmonitored) {
+		w.flags[id] |= isFresh
+	}
+	if w.g.Namespace(id) != "" {
+		return
+	}
+	for _, number := range w.g.Dependents(id) {
+		if w.inGraph(int(number)) && w.g.Namespace(w.g.Edge(int(number)).Dependent) != "" {
+			w.flags[id] |= isMistaken
+			return
+		}
+	}
+}
+
 // restartTransitions: an object that is observed for the first time while it
-// waits or orphans is taken up at once. Whether dependents that do not block it
-// are queued with it depends on who is observed first.
+// waits or orphans is taken up at once. The workers begin when everything was
+// read, which is before the graph is built, so that they may release it without
+// its dependents (F3, F9), or orphan only some of them. Whether dependents that
+// do not block it are queued with it depends on who is observed first, too.
 func (w *world) restartTransitions(id graph.ID) {
 	if !w.is(id, isDeleting) || w.any(id, isUnmonitored) {
 		return
 	}
-	if w.is(id, isOrphan) {
-		w.enqueue(id, isOrphaning)
+	if !w.any(id, isOrphan|isForeground) {
 		return
 	}
-	if !w.is(id, isForeground) {
+	if w.dependents[id] > 0 {
+		w.flags[id] |= isUnsure
+	}
+	if w.is(id, isOrphan) {
+		w.enqueue(id, isOrphaning)
 		return
 	}
 	w.enqueue(id, isFinishing)

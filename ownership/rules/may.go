@@ -45,6 +45,9 @@ func (p *may) view(number int) view {
 		orphaned: p.refs[number]&orphaned != 0,
 	}
 	switch {
+	case static.Possible.Has(BadScope) && p.was(e.Dependent, isMistaken):
+		v.failed, v.absent = false, true
+		v.solid, v.waiting = !p.was(e.Owner, isGone), p.has(e.Owner, waits)
 	case !static.Possible.Has(Solid):
 	case !e.Linked || p.was(e.Owner, isGone):
 		v.absent = true
@@ -70,7 +73,7 @@ func (p *may) mayBeAbsent(number int, e graph.Edge) bool {
 func (p *may) holds(number int, e graph.Edge) bool {
 	before := p.earlier
 	return before != nil && e.Blocking && before.refs[number]&(pruned|orphaned|freed) == 0 &&
-		!before.has(e.Owner, back|orph|emptied) && !p.was(e.Owner, isUnmonitored)
+		!before.has(e.Owner, back|orph|emptied) && !p.was(e.Owner, isUnmonitored|isUnsure)
 }
 
 func (p *may) judgeObject(id graph.ID) {
@@ -88,7 +91,8 @@ func (p *may) judgeObject(id graph.ID) {
 }
 
 // judgeTwins: of two references with one uid the collector compares the wrong
-// ones when it sees any change of the object, and may take the owner for freed.
+// ones when it sees any change of the object. It may take the owner for freed,
+// and the second of them for new, so that it may look at the object again.
 func (p *may) judgeTwins(id graph.ID) {
 	if !p.was(id, isTwinned) {
 		return
@@ -98,7 +102,11 @@ func (p *may) judgeTwins(id graph.ID) {
 	for number := first; number < last; number++ {
 		changed = changed || p.refs[number]&(pruned|orphaned|freed) != 0
 	}
-	for number := first; number < last && changed; number++ {
+	if !changed {
+		return
+	}
+	p.add(id, looksAt)
+	for number := first; number < last; number++ {
 		if e := p.g.Edge(number); e.Blocking {
 			p.add(e.Owner, looksAt|finishes)
 		}
@@ -228,9 +236,13 @@ func (p *may) judgeDelete(id graph.ID, s summary) {
 		p.add(id, p.deleted(id, fore))
 		if p.has(id, depWaits) {
 			p.free(id)
+			p.wipe(id)
+			// Of twins that merges a waiting one into an absent one (R16).
+			s.allAbsent = s.allAbsent || p.was(id, isTwinned)
 		}
 	}
-	if s.allAbsent || p.edges[id] == 0 {
+	// A new collector may not know the dependents yet (R10).
+	if s.allAbsent || p.edges[id] == 0 || s.waiting && p.begins {
 		p.add(id, p.deleted(id, p.ownPolicy(id)))
 	}
 }
@@ -262,7 +274,8 @@ func (p *pass) deleted(id graph.ID, how marks) marks {
 func (p *pass) dependents0(id graph.ID) int {
 	n := 0
 	for _, number := range p.g.Dependents(id) {
-		if !p.was(p.g.Edge(int(number)).Dependent, isUnmonitored|isGone) {
+		// A new collector knows those that are deleted as soon as it begins.
+		if d := p.g.Edge(int(number)).Dependent; !p.was(d, isUnmonitored) && (p.begins || !p.was(d, isGone)) {
 			n++
 			break
 		}
@@ -275,6 +288,18 @@ func (p *pass) free(id graph.ID) {
 	first, last := p.g.ReferenceRange(id)
 	for number := first; number < last; number++ {
 		p.addRef(number, freed)
+	}
+}
+
+// wipe drops the references of an object of which the collector knows none yet:
+// where the patch of R09 is a whole list it is an empty one.
+func (p *may) wipe(id graph.ID) {
+	if !p.was(id, isVirtual) {
+		return
+	}
+	first, last := p.g.ReferenceRange(id)
+	for number := first; number < last; number++ {
+		p.addRef(number, pruned)
 	}
 }
 
@@ -297,7 +322,7 @@ func (p *may) judgeOrphaned(id graph.ID) {
 func (p *may) judgeEnd(id graph.ID) {
 	if p.has(id, waits) {
 		started := !p.waited(id) || p.has(id, finishes|looksAt)
-		if started && p.blocking[id] == 0 && !p.was(id, isUnmonitored) {
+		if started && (p.blocking[id] == 0 || p.was(id, isUnsure)) && !p.was(id, isUnmonitored) {
 			p.add(id, released)
 		}
 	}
@@ -306,6 +331,8 @@ func (p *may) judgeEnd(id graph.ID) {
 	}
 	switch {
 	case p.has(id, back|emptied) || p.has(id, released):
+		p.add(id, goes|goesPlain)
+	case p.has(id, orph) && p.was(id, isUnsure):
 		p.add(id, goes|goesPlain)
 	case p.has(id, orph) && !p.was(id, isUnmonitored):
 		p.add(id, goes)

@@ -37,7 +37,7 @@ func (p *must) judgeOrphaned(id graph.ID) {
 	for number := first; number < last; number++ {
 		owner := p.g.Edge(number).Owner
 		only := p.may.bits[owner]&(dies|emptied) == orph
-		if only && p.has(owner, orph) && !p.was(owner, isUnmonitored) {
+		if only && p.has(owner, orph) && !p.was(owner, isUnmonitored|isUnsure) {
 			p.addRef(number, orphaned)
 		}
 	}
@@ -87,7 +87,7 @@ func (p *must) notices(e graph.Edge) bool {
 		return true
 	}
 	if p.waited(e.Owner) {
-		return e.Blocking && p.has(e.Owner, finishes)
+		return e.Blocking && p.has(e.Owner, finishes) && !p.was(e.Owner, isUnsure)
 	}
 	return p.has(e.Owner, waits) || p.waitsOrGoes(e.Owner)
 }
@@ -105,7 +105,7 @@ func (p *must) staysWaiting(number int, e graph.Edge) bool {
 	if p.waitsOrGoes(e.Owner) || p.has(e.Owner, waits) && !p.was(e.Owner, hasOther|isNamespace) {
 		return true
 	}
-	blocks := e.Blocking && p.may.refs[number]&freed == 0 && !p.was(e.Dependent, isUnmonitored)
+	blocks := e.Blocking && p.may.refs[number]&freed == 0 && !p.was(e.Dependent, isUnmonitored) && !p.was(e.Owner, isUnsure)
 	return p.has(e.Owner, waits) && blocks && !p.may.has(e.Owner, emptied|back|orph)
 }
 
@@ -144,6 +144,9 @@ func (l *losses) add(s support) {
 // judgeDelete: the collector surely deletes the object. How, only the pass of
 // what may happen can exclude.
 func (p *must) judgeDelete(id graph.ID) {
+	if p.refusesUnblock(id) {
+		return
+	}
 	p.add(id, collection)
 	how := p.may.bits[id] & dies
 	if p.may.has(id, emptied) {
@@ -158,12 +161,33 @@ func (p *must) judgeDelete(id graph.ID) {
 	p.judgeBreaker(id, how)
 }
 
+// refusesUnblock reports whether the patch of R09 may be refused: of references
+// with one uid it writes the flags of all into the first, and two controllers
+// the API server does not accept (R16). The object then stays, as does one that
+// has lost its references that way.
+func (p *must) refusesUnblock(id graph.ID) bool {
+	if !p.may.has(id, depWaits) || !p.was(id, isTwinned|isVirtual) {
+		return false
+	}
+	if p.was(id, isVirtual) {
+		return true // see wipe
+	}
+	first, last := p.g.ReferenceRange(id)
+	for number := first; number < last; number++ {
+		if c := p.g.Reference(number).Controller; c != nil && *c {
+			return true
+		}
+	}
+	return false
+}
+
 // judgeBreaker: row R09 frees the references of an object that has a marked
 // dependent. Either such a dependent is still there when the collector looks,
 // and the references are freed; or all of them are gone, and then nothing
 // blocks the object and it goes.
 func (p *must) judgeBreaker(id graph.ID, how marks) {
-	if how&orph != 0 || p.was(id, isForeground|isUnmonitored) {
+	// Of twins the patch frees only some (R16).
+	if how&orph != 0 || p.was(id, isForeground|isUnmonitored|isTwinned) {
 		return
 	}
 	marked, stays := false, false
@@ -215,7 +239,7 @@ func (p *must) alwaysSolid(number int) bool {
 func (p *must) judgeEnd(id graph.ID) {
 	observed := !p.was(id, isUnmonitored)
 	ways := p.may.bits[id]
-	free := observed && p.blocking[id] == 0 && (!p.waited(id) || p.has(id, finishes|looksAt))
+	free := observed && p.blocking[id] == 0 && !p.was(id, isMuted) && (!p.waited(id) || p.has(id, finishes|looksAt))
 	if free && ways&fore != 0 {
 		p.add(id, released)
 	}

@@ -3,7 +3,9 @@ package rules_test
 import (
 	"iter"
 	"math/rand/v2"
+	"reflect"
 	"slices"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -47,6 +49,7 @@ type identity struct {
 type vertex struct {
 	identity
 	virtual, marked, dying bool
+	busy, again            bool // a worker has it; it is queued again meanwhile
 	owners                 []metav1.OwnerReference
 	dependents             map[*vertex]bool
 }
@@ -138,6 +141,9 @@ func (n *naive) deleteRequest(uid types.UID, version int, policy metav1.Deletion
 	if version != 0 && version != o.version {
 		return conflict
 	}
+	if o.spec && o.Deleting {
+		return ok
+	}
 	t := n.types.Resolve(o.APIVersion, o.Kind).Type
 	if policy == "" {
 		policy = implicitPolicy(o.Finalizers, t)
@@ -187,17 +193,61 @@ func (n *naive) dropOwners(uid types.UID, owners []types.UID) {
 	})
 }
 
-func (n *naive) unblockOwners(uid types.UID) {
-	if o, exists := n.store[uid]; !exists || !slices.ContainsFunc(o.Owners, blocks) {
-		return
+// unblockOwners is the patch of R09: a strategic merge for built-in types, which
+// merges what blocks into the first reference of its uid, and the whole list for
+// others. Two controllers are refused, identical entries are one.
+func (n *naive) unblockOwners(uid types.UID, known []metav1.OwnerReference) answer {
+	o, exists := n.store[uid]
+	if !exists {
+		return notFound
 	}
-	n.write(uid, func(o *graph.Object) {
-		o.Owners = slices.Clone(o.Owners)
-		for i := range o.Owners {
-			o.Owners[i].BlockOwnerDeletion = new(bool)
+	owners := slices.Clone(o.Owners)
+	if strings.HasPrefix(o.APIVersion, "acme.example/") {
+		owners = slices.Clone(known)
+		for i := range owners {
+			owners[i].BlockOwnerDeletion = new(bool)
 		}
-	})
+	} else {
+		for _, r := range known {
+			if blocks(r) {
+				owners = merge(owners, r)
+			}
+		}
+	}
+	if slices.EqualFunc(owners, o.Owners, sameFlags) {
+		return ok
+	}
+	controllers := 0
+	var distinct []metav1.OwnerReference
+	for _, r := range owners {
+		if r.Controller != nil && *r.Controller {
+			controllers++
+		}
+		if !slices.ContainsFunc(distinct, func(other metav1.OwnerReference) bool { return reflect.DeepEqual(other, r) }) {
+			distinct = append(distinct, r)
+		}
+	}
+	if controllers > 1 {
+		return conflict
+	}
+	n.write(uid, func(o *graph.Object) { o.Owners = distinct })
+	return ok
 }
+
+func merge(owners []metav1.OwnerReference, r metav1.OwnerReference) []metav1.OwnerReference {
+	r.BlockOwnerDeletion = new(bool)
+	i := slices.IndexFunc(owners, func(other metav1.OwnerReference) bool { return other.UID == r.UID })
+	if i < 0 {
+		return owners // the real patch adds it again; that race is left out
+	}
+	if r.Controller == nil {
+		r.Controller = owners[i].Controller
+	}
+	owners[i] = r
+	return owners
+}
+
+func sameFlags(a, b metav1.OwnerReference) bool { return reflect.DeepEqual(a, b) }
 
 // Graph of the collector.
 
@@ -289,6 +339,7 @@ func (n *naive) deliver(c change) {
 				n.queue(d)
 			}
 			copied := *v
+			copied.busy, copied.again = false, false
 			copied.identity = id
 			v = &copied
 			n.vertices[id.uid] = v
@@ -306,17 +357,38 @@ func (n *naive) deliver(c change) {
 }
 
 func (n *naive) deliverUpdate(c change, v *vertex) {
-	for _, old := range v.owners {
-		n.compare(old, c.object.Owners, v)
+	// Of several references with one uid the last one is remembered, and the first
+	// new one compared with it; further new ones count as added.
+	old := map[types.UID]metav1.OwnerReference{}
+	for _, r := range v.owners {
+		old[r.UID] = r
 	}
 	var added []metav1.OwnerReference
+	changed := false
 	for _, r := range c.object.Owners {
-		if !slices.ContainsFunc(v.owners, func(old metav1.OwnerReference) bool { return old.UID == r.UID }) {
+		was, known := old[r.UID]
+		delete(old, r.UID)
+		switch {
+		case !known:
 			added = append(added, r)
+			changed = true
+		case !reflect.DeepEqual(was, r):
+			changed = true
+			n.unblocked(was, r)
 		}
 	}
-	v.owners = c.object.Owners
-	n.attach(v, added)
+	for _, was := range old {
+		n.unblocked(was, metav1.OwnerReference{})
+	}
+	if changed || len(old) > 0 {
+		v.owners = c.object.Owners
+		n.attach(v, added)
+		for uid := range old {
+			if owner, known := n.vertices[uid]; known {
+				delete(owner.dependents, v)
+			}
+		}
+	}
 	v.dying = v.dying || c.object.Deleting
 	n.transitions(c, v)
 }
@@ -325,18 +397,10 @@ func blocks(r metav1.OwnerReference) bool {
 	return r.BlockOwnerDeletion != nil && *r.BlockOwnerDeletion
 }
 
-// compare looks what became of one reference.
-func (n *naive) compare(old metav1.OwnerReference, refs []metav1.OwnerReference, v *vertex) {
-	owner, known := n.vertices[old.UID]
-	if !known {
-		return
-	}
-	i := slices.IndexFunc(refs, func(r metav1.OwnerReference) bool { return r.UID == old.UID })
-	if blocks(old) && (i < 0 || !blocks(refs[i])) {
+// unblocked queues an owner that a reference does not block any more.
+func (n *naive) unblocked(was, is metav1.OwnerReference) {
+	if owner, known := n.vertices[was.UID]; known && blocks(was) && !blocks(is) {
 		n.queue(owner)
-	}
-	if i < 0 {
-		delete(owner.dependents, v)
 	}
 }
 
@@ -419,6 +483,7 @@ func (n *naive) rename(v *vertex, others []*vertex, absent identity) {
 			}
 			if r.UID == absent.uid && id != absent && !n.cache[id] {
 				copied := *v
+				copied.busy, copied.again = false, false
 				copied.identity = id
 				n.vertices[id.uid] = &copied
 				n.queue(&copied)
@@ -432,6 +497,12 @@ func (n *naive) rename(v *vertex, others []*vertex, absent identity) {
 
 func (n *naive) attempt(v *vertex) task {
 	return func(yield func(struct{}) bool) {
+		defer func() {
+			if v.busy = false; v.again {
+				v.again = false
+				n.queue(v)
+			}
+		}()
 		if v.virtual {
 			if now, known := n.vertices[v.uid]; !known || !now.virtual {
 				return
@@ -469,7 +540,7 @@ func (n *naive) attemptItem(v *vertex, yield func(struct{}) bool) answer {
 		n.finish(v, yield)
 		return ok
 	}
-	if v.virtual && latest.Deleting {
+	if v.virtual && latest.Deleting && !n.monitored(latest.Object) {
 		return ok // see Predict: of a polled object nothing more is modelled
 	}
 	if len(latest.Owners) == 0 {
@@ -493,7 +564,9 @@ func (n *naive) act(v *vertex, latest *stored, solid, dangling, waiting []types.
 	case len(waiting) > 0 && len(v.dependents) > 0:
 		for d := range v.dependents {
 			if d.marked {
-				n.unblockOwners(v.uid)
+				if a := n.unblockOwners(v.uid, v.owners); a == conflict {
+					return a
+				}
 				yield(struct{}{})
 				break
 			}
@@ -654,7 +727,13 @@ func (n *naive) step() bool {
 		can = append(can, func() { c := n.changes[0]; n.changes = n.changes[1:]; n.deliver(c) })
 	}
 	if len(n.workers) < 4 && len(n.delete) > 0 {
-		can = append(can, func() { n.start(n.attempt(take(n.random, &n.delete))) })
+		can = append(can, func() {
+			v := take(n.random, &n.delete)
+			if v.again = v.busy; !v.busy {
+				v.busy = true
+				n.start(n.attempt(v))
+			}
+		})
 	}
 	if len(n.workers) < 4 && len(n.orphan) > 0 {
 		can = append(can, func() { n.start(n.orphanAll(take(n.random, &n.orphan))) })
@@ -704,7 +783,8 @@ func (n *naive) settle() {
 func (n *naive) load(g *graph.Graph, knows, edited func(graph.ID) bool) {
 	for id := range graph.ID(g.Len()) {
 		o := g.Object(id)
-		n.store[o.UID] = &stored{Object: o, version: 1, spec: o.Kind == "Namespace"}
+		emptied := o.Deleting && len(o.Finalizers) > 0 && !hasContents(g, o.Name)
+		n.store[o.UID] = &stored{Object: o, version: 1, spec: o.Kind == "Namespace" && !emptied}
 	}
 	for id := range graph.ID(g.Len()) {
 		if o := g.Object(id); knows(id) && n.monitored(o) {
@@ -727,6 +807,15 @@ func (n *naive) load(g *graph.Graph, knows, edited func(graph.ID) bool) {
 			n.orphan = append(n.orphan, v)
 		}
 	}
+}
+
+func hasContents(g *graph.Graph, namespace string) bool {
+	for id := range graph.ID(g.Len()) {
+		if g.Namespace(id) == namespace {
+			return true
+		}
+	}
+	return false
 }
 
 // settleOwners attaches a vertex that nothing is to be done about: an owner

@@ -85,13 +85,25 @@ func (o Outcome) allowsOwners(owners []metav1.OwnerReference) bool {
 			if o.References[i]&Dropped != 0 {
 				next[at] = true
 			}
-			if at < len(owners) && o.References[i].admits(ref, owners[at]) {
+			if at < len(owners) && (o.References[i].admits(ref, owners[at]) || o.merged(i, owners[at])) {
 				next[at+1] = true
 			}
 		}
 		reached = next
 	}
 	return reached[len(owners)]
+}
+
+// merged reports whether a reference may have become what it is by R09, which
+// merges those with one uid into the first of them (R16).
+func (o Outcome) merged(i int, is metav1.OwnerReference) bool {
+	if o.References[i]&Freed == 0 {
+		return false
+	}
+	return slices.ContainsFunc(o.object.Owners, func(twin metav1.OwnerReference) bool {
+		twin.Controller = is.Controller
+		return twin.UID == o.object.Owners[i].UID && Freed.admits(twin, is)
+	})
 }
 
 func (f ReferenceFate) admits(was, is metav1.OwnerReference) bool {

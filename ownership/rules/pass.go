@@ -1,6 +1,8 @@
 package rules
 
 import (
+	"maps"
+
 	"labhub.io/teamspace/ownership/graph"
 )
 
@@ -64,9 +66,7 @@ func newPass(w *world, start []flags) *pass {
 		edges: append([]int32(nil), w.dependents...), blocking: append([]int32(nil), w.blockers...),
 		besides: make([]int32, w.g.Nodes()), left: map[graph.ID]int{}, pending: make([]bool, w.g.Len()),
 	}
-	for ns, n := range w.remaining {
-		p.left[ns] = n
-	}
+	maps.Copy(p.left, w.remaining)
 	for number := range w.g.References() {
 		if w.blocks(number) && !p.breaker(w.g.Edge(number).Dependent) {
 			p.besides[w.g.Edge(number).Owner]++
@@ -224,7 +224,7 @@ func (p *pass) addRef(number int, m refMarks) {
 			p.besides[e.Owner]--
 		}
 	}
-	if e.Blocking {
+	if e.Blocking && (p.upper == nil || p.g.Edge(p.lastTwin(number)).Blocking) {
 		// Dropped or freed it has the owner looked at, waiting or not.
 		p.add(e.Owner, finishes)
 		if m&(pruned|orphaned|freed) != 0 {

@@ -19,6 +19,7 @@ const (
 	restarted eventKind = iota
 	created
 	deleted
+	reconsidered
 )
 
 // Restarted is a start of the collector: it observes every object anew and
@@ -37,6 +38,11 @@ func Created(objects ...graph.ID) Event { return Event{kind: created, objects: o
 func Deleted(policy metav1.DeletionPropagation, objects ...graph.ID) Event {
 	return Event{kind: deleted, objects: objects, policy: policy}
 }
+
+// Reconsidered says that the running collector may look at these objects once
+// more without being told to: it could not judge them before, or its request
+// failed, and it comes back after a pause. Only its memory knows.
+func Reconsidered(objects ...graph.ID) Event { return Event{kind: reconsidered, objects: objects} }
 
 // Prediction says how a graph ends once the collector has settled.
 type Prediction struct {

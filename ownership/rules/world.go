@@ -34,6 +34,10 @@ const (
 	isPolled                        // it is not observed, but owns what is
 	isFresh                         // a worker may not have seen yet that it is being deleted
 	isTwinned                       // it names one uid more than once
+	isVirtual                       // it may be looked at before it is observed
+	isMistaken                      // it may be looked at as if it were in a dependent's namespace
+	isUnsure                        // a new collector may finish it before it knows all dependents
+	isMuted                         // references block it whose end the collector overlooks
 	isRetrying                      // the collector looks at it again and again (R06)
 )
 
@@ -61,6 +65,7 @@ type world struct {
 	// known, 1 no, 2 yes.
 	disputes []uint8
 	busy     bool // something was queued, for sure or perhaps
+	begins   bool // the collector has just started
 	queue    []graph.ID
 	effects  []Effect
 }
@@ -252,6 +257,11 @@ func (w *world) countDependents() {
 		w.dependents[e.Owner]++
 		if e.Blocking {
 			w.blockers[e.Owner]++
+		}
+	}
+	for number := range w.g.References() {
+		if w.blocks(number) && !w.tells(number) {
+			w.flags[w.g.Edge(number).Owner] |= isMuted
 		}
 	}
 }

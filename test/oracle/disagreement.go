@@ -4,9 +4,11 @@ import (
 	"fmt"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"labhub.io/teamspace/ownership/graph"
 	"labhub.io/teamspace/ownership/ownershiptest"
-	"labhub.io/teamspace/test/oracle/live"
+	"labhub.io/teamspace/ownership/rules"
 	"labhub.io/teamspace/test/oracle/sample"
 )
 
@@ -32,12 +34,13 @@ type row struct {
 	wrong                   bool
 }
 
-func newDisagreement(t *trial, round int, mode sample.Mode, truth live.Objects) *Disagreement {
+// newDisagreement writes down what was predicted of a trial and what is true.
+func newDisagreement(t *trial, round int, mode sample.Mode, truth func(types.UID) rules.State) *Disagreement {
 	p := t.prediction
 	g := p.Graph()
 	d := &Disagreement{Sample: t.sample, Round: round, mode: mode, graph: ownershiptest.Print(g), steps: t.describe(mode)}
 	for id := range graph.ID(g.Len()) {
-		is := t.space.State(g.UID(id), truth)
+		is := truth(g.UID(id))
 		outcome := p.Outcome(id)
 		r := row{
 			predicted: ownershiptest.PrintState(g, id, p.Likely(id)),

@@ -21,6 +21,11 @@ const (
 	pollInterval  = 200 * time.Millisecond
 	quietEnough   = 1500 * time.Millisecond
 	settleTimeout = 3 * time.Minute
+
+	// fewQueued and unfinishedEnough leave room for what the collector comes back to
+	// again and again.
+	fewQueued        = 2
+	unfinishedEnough = 0.5
 )
 
 // lab is a control plane with the types of the samples.
@@ -32,6 +37,7 @@ type lab struct {
 	began    time.Time
 	started  time.Time // of the collector
 	spaces   int
+	played   []*trial // what they have left is still there
 	stop     context.CancelFunc
 }
 
@@ -141,20 +147,24 @@ func createOrphaned(ctx context.Context, space *live.Space) (types.UID, error) {
 	return o.UID, nil
 }
 
-// settle waits until nothing moves: the collector's queues are empty, and no object has
-// changed for a while.
+// settle waits until nothing moves: for a while no object has changed and the collector
+// had next to nothing to do.
 func (l *lab) settle(ctx context.Context) error {
-	idle := 0
+	var work plane.Work
 	var last error
-	return errors.Join(l.until(ctx, "the collector to settle", func() bool {
-		var isIdle bool
-		if isIdle, last = l.plane.Idle(ctx); !isIdle {
-			idle = 0
-			return false
+	calm := time.Now()
+	err := l.until(ctx, "the collector to settle", func() bool {
+		work, last = l.plane.Work(ctx)
+		if last != nil || work.Queued > fewQueued || work.Unfinished > unfinishedEnough {
+			calm = time.Now()
 		}
-		idle++
-		return idle > 2 && l.watch.Quiet() > quietEnough
-	}), last)
+		return time.Since(calm) > quietEnough && l.watch.Quiet() > quietEnough
+	})
+	if err != nil {
+		return errors.Join(fmt.Errorf("%w (%+v, quiet for %s since %s changed)",
+			err, work, l.watch.Quiet().Round(time.Second), l.watch.Last()), last)
+	}
+	return nil
 }
 
 func (l *lab) until(ctx context.Context, what string, done func() bool) error {

@@ -19,15 +19,17 @@ type Options struct {
 	ShrinkFor time.Duration
 }
 
-// Draw is the first few graphs of a seed.
+// Draw is so many graphs of a seed, from a number on.
 type Draw struct {
 	Seed   uint64
+	First  int
 	Graphs int
 }
 
-// batch is how many graphs go through the rounds together. With more of them each
-// round takes longer, and the pauses of the collector grow with that.
-const batch = 100
+// batch is how many graphs go through the rounds together. The collector comes back to
+// ten objects in a second that it could not judge, so that with many more of them it
+// would be late everywhere.
+const batch = 75
 
 // Report is the outcome for the graphs of one seed.
 type Report struct {
@@ -73,7 +75,7 @@ func Run(ctx context.Context, o Options) (reports []*Report, err error) {
 		r := &Report{Draw: d}
 		reports = append(reports, r)
 		for number := range d.Graphs {
-			all = append(all, drawn{r, number})
+			all = append(all, drawn{r, d.First + number})
 		}
 	}
 	l, err := newLab(ctx, o.Progress)

@@ -1,20 +1,17 @@
 package oracle_test
 
 import (
-	"math/rand/v2"
 	"testing"
 	"time"
 
 	"labhub.io/teamspace/test/oracle"
 )
 
-// TestAgreement is `make oracle` in short: graphs that are always the same, and as many
-// that nobody has seen before.
+// TestAgreement is `make oracle` in short. Its graphs are always the same, so that a
+// failure is the fault of a change; graphs that nobody has seen are for `make oracle`.
 func TestAgreement(t *testing.T) {
-	seed := uint64(rand.Uint32())
-	t.Logf("the other seed is %d", seed)
 	reports, err := oracle.Run(t.Context(), oracle.Options{
-		Draws:    []oracle.Draw{{Seed: 1, Graphs: 16}, {Seed: seed, Graphs: 16}},
+		Draws:    []oracle.Draw{{Seed: 1, Graphs: 30}},
 		Progress: t.Output(), ShrinkFor: time.Minute,
 	})
 	if err != nil {

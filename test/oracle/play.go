@@ -2,21 +2,19 @@ package oracle
 
 import (
 	"context"
-	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
+
+	"labhub.io/teamspace/ownership/rules"
 	"labhub.io/teamspace/test/oracle/live"
 	"labhub.io/teamspace/test/oracle/sample"
 )
 
-const (
-	// clients is how many graphs are worked on at once.
-	clients = 12
-
-	// patience is what every disagreement gets beside the time that the collector has
-	// been running.
-	patience = 10 * time.Second
-)
+// patience is what every disagreement gets beside the time that the collector has been
+// running: it puts off what it cannot do at once, and takes up ten such objects in a
+// second.
+const patience = 20 * time.Second
 
 // play has samples go through their rounds, and returns what has become of them.
 func (l *lab) play(ctx context.Context, samples []*sample.Sample) ([]*trial, error) {
@@ -26,6 +24,7 @@ func (l *lab) play(ctx context.Context, samples []*sample.Sample) ([]*trial, err
 		trials = append(trials, &trial{sample: s, space: l.newSpace()})
 		rounds = max(rounds, len(s.Rounds))
 	}
+	defer func() { l.played = append(l.played, trials...) }()
 	for round := range rounds {
 		var still []*trial
 		for _, t := range trials {
@@ -61,6 +60,11 @@ func (l *lab) round(ctx context.Context, trials []*trial, round int) error {
 	if err := l.enter(ctx, mode); err != nil {
 		return err
 	}
+	if round == 0 {
+		if err := l.clean(ctx); err != nil {
+			return err
+		}
+	}
 	before, err := l.cluster.List(ctx)
 	if err != nil {
 		return err
@@ -78,9 +82,21 @@ func (l *lab) round(ctx context.Context, trials []*trial, round int) error {
 	return l.judge(ctx, trials, round, mode)
 }
 
+// clean removes what earlier graphs have left, for which the collector would go on
+// retrying, while it is down.
+func (l *lab) clean(ctx context.Context) error {
+	all, err := l.cluster.List(ctx)
+	if err != nil {
+		return err
+	}
+	err = live.Each(l.played, func(_ int, t *trial) error { return t.space.Remove(ctx, all) })
+	l.played = nil
+	return err
+}
+
 // steps does what happens in the round and predicts what comes of it.
 func (l *lab) steps(ctx context.Context, trials []*trial, round int, mode sample.Mode) error {
-	err := each(trials, func(t *trial) error {
+	err := live.Each(trials, func(_ int, t *trial) error {
 		if round == 0 {
 			if err := t.build(ctx); err != nil {
 				return err
@@ -102,36 +118,11 @@ func (l *lab) steps(ctx context.Context, trials []*trial, round int, mode sample
 	if err != nil {
 		return err
 	}
-	return each(trials, func(t *trial) error {
+	return live.Each(trials, func(_ int, t *trial) error {
 		t.objects = t.space.Objects(left)
 		t.predict(mode)
 		return nil
 	})
-}
-
-// each works on all trials, several at a time, and returns the first error.
-func each(trials []*trial, work func(*trial) error) error {
-	errs := make([]error, len(trials))
-	next := make(chan int)
-	var wg sync.WaitGroup
-	for range clients {
-		wg.Go(func() {
-			for i := range next {
-				errs[i] = work(trials[i])
-			}
-		})
-	}
-	for i := range trials {
-		next <- i
-	}
-	close(next)
-	wg.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // judge waits until the collector has settled, and then for those that disagree, as
@@ -140,35 +131,48 @@ func (l *lab) judge(ctx context.Context, trials []*trial, round int, mode sample
 	if err := l.settle(ctx); err != nil {
 		return err
 	}
-	deadline := time.Now().Add(time.Since(l.started) + patience)
-	wrong := disagreeing(trials, l.watch.Objects())
-	if len(wrong) > 0 {
-		l.say("round %d: %d graphs are not there yet, waiting up to %s", round, len(wrong), time.Until(deadline).Round(time.Second))
+	waiting := unfinished(trials, l.watch.Objects())
+	deadline := l.deadline()
+	if len(waiting) > 0 {
+		l.say("round %d: %d graphs are not there yet, waiting up to %s", round, len(waiting), time.Until(deadline).Round(time.Second))
 	}
-	for len(wrong) > 0 && time.Now().Before(deadline) {
+	for len(waiting) > 0 && time.Now().Before(deadline) {
+		moved := l.watch.Quiet()
 		if err := l.settle(ctx); err != nil {
 			return err
 		}
-		wrong = disagreeing(wrong, l.watch.Objects())
+		if l.watch.Quiet() < moved {
+			deadline = l.deadline() // what has happened may lead to more
+		}
+		waiting = unfinished(waiting, l.watch.Objects())
 	}
 	truth, err := l.cluster.List(ctx)
 	if err != nil {
 		return err
 	}
-	wrong = disagreeing(trials, truth)
-	for _, t := range wrong {
-		t.disagreement = newDisagreement(t, round, mode, truth)
+	agreed := 0
+	for _, t := range trials {
+		if t.agrees(truth) {
+			agreed++
+			t.end(truth)
+			continue
+		}
+		t.disagreement = newDisagreement(t, round, mode, func(uid types.UID) rules.State { return t.space.State(uid, truth) })
 	}
-	l.say("round %d: %d of %d graphs agree", round, len(trials)-len(wrong), len(trials))
+	l.say("round %d: %d of %d graphs agree", round, agreed, len(trials))
 	return nil
 }
 
-func disagreeing(trials []*trial, all live.Objects) []*trial {
-	var wrong []*trial
+// deadline is when the collector has come back to everything once more: its pauses
+// double, so that none is longer than it has been running.
+func (l *lab) deadline() time.Time { return time.Now().Add(time.Since(l.started) + patience) }
+
+func unfinished(trials []*trial, all live.Objects) []*trial {
+	var list []*trial
 	for _, t := range trials {
 		if !t.agrees(all) {
-			wrong = append(wrong, t)
+			list = append(list, t)
 		}
 	}
-	return wrong
+	return list
 }

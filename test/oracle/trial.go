@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -26,10 +27,13 @@ type trial struct {
 
 	// Of the present round: what was there before the collector could act, and what
 	// has happened to it.
-	objects    []graph.Object
-	made       []types.UID
-	deleted    []sample.Step
-	prediction *rules.Prediction
+	objects []graph.Object
+	made    []types.UID
+	deleted []sample.Step
+	// prediction is made of the graph alone; recalled, if there is any such thing, with
+	// what the collector may remember.
+	prediction, recalled *rules.Prediction
+	memory               memory
 
 	doubtful     bool
 	disagreement *Disagreement
@@ -71,7 +75,7 @@ func (t *trial) allKnown(refs []metav1.OwnerReference) bool {
 
 // begin sets the trial to what is there before a round.
 func (t *trial) begin(all live.Objects, w *live.Watch) {
-	t.objects, t.made, t.deleted, t.prediction = t.space.Objects(all), nil, nil, nil
+	t.objects, t.made, t.deleted, t.prediction, t.recalled = t.space.Objects(all), nil, nil, nil, nil
 	for i, o := range t.objects {
 		waits := o.Deleting && slices.Contains(o.Finalizers, metav1.FinalizerDeleteDependents)
 		t.objects[i].Marked = o.Deleting && !waits && w.Waited(t.space.RealUID(o.UID))
@@ -91,8 +95,10 @@ func (t *trial) do(ctx context.Context, steps []sample.Step) error {
 }
 
 // refused reports whether the API server did not accept an object because its namespace
-// is being deleted.
-func refused(err error) bool { return apierrors.HasStatusCause(err, "NamespaceTerminating") }
+// is being deleted, or was.
+func refused(err error) bool {
+	return apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) || apierrors.IsNotFound(err)
+}
 
 func (t *trial) step(ctx context.Context, step sample.Step) error {
 	switch step.Verb {
@@ -178,12 +184,35 @@ func (t *trial) predict(mode sample.Mode) {
 	g := t.graph()
 	t.prediction = rules.Predict(g, t.events(g, mode)...)
 	t.doubtful = t.doubtful || !t.prediction.Deterministic()
+	if mode == sample.Down {
+		t.memory = newMemory()
+	} else {
+		t.recall(mode)
+	}
+	t.memory.note(g)
+}
+
+// recall predicts with what the collector may remember.
+func (t *trial) recall(mode sample.Mode) {
+	g := graphOf(append(slices.Clone(t.objects), t.memory.stand(t.objects)...))
+	due := t.memory.recall(g)
+	if len(due) > 0 || g.Len() > len(t.objects) {
+		t.recalled = rules.Predict(g, append([]rules.Event{rules.Reconsidered(due...)}, t.events(g, mode)...)...)
+	}
+}
+
+// end remembers what is left of a round that agrees.
+func (t *trial) end(all live.Objects) {
+	t.memory.noteOpen(t.prediction)
+	t.memory.note(graphOf(t.space.Objects(all)))
 }
 
 // graph returns the graph of the objects as they are now.
-func (t *trial) graph() *graph.Graph {
+func (t *trial) graph() *graph.Graph { return graphOf(t.objects) }
+
+func graphOf(objects []graph.Object) *graph.Graph {
 	b := graph.NewBuilder(knownTypes)
-	for _, o := range t.objects {
+	for _, o := range objects {
 		if err := b.Add(o); err != nil {
 			panic(err) // objects of a space have kind, name and uid
 		}
@@ -215,9 +244,14 @@ func (t *trial) events(g *graph.Graph, mode sample.Mode) []rules.Event {
 
 // agrees reports whether every object is as predicted.
 func (t *trial) agrees(all live.Objects) bool {
-	g := t.prediction.Graph()
+	return t.allows(t.prediction, all) || t.recalled != nil && t.allows(t.recalled, all)
+}
+
+func (t *trial) allows(p *rules.Prediction, all live.Objects) bool {
+	g := p.Graph()
 	for id := range graph.ID(g.Len()) {
-		if !t.prediction.Outcome(id).Allows(t.space.State(g.UID(id), all)) {
+		uid := g.UID(id)
+		if t.space.Knows(uid) && !p.Outcome(id).Allows(t.space.State(uid, all)) {
 			return false
 		}
 	}

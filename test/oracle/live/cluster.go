@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -14,12 +15,14 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
+
+	"labhub.io/teamspace/ownership/graph"
 )
 
-// Cluster makes and reads objects. It may be used by several goroutines, Register
-// aside.
+// Cluster makes and reads objects. It may be used by several goroutines.
 type Cluster struct {
 	client dynamic.Interface
+	mu     sync.RWMutex
 	kinds  map[typeName]Kind
 }
 
@@ -37,11 +40,23 @@ func (c *Cluster) Register(apiVersion, kind string, k Kind) {
 	if k.Body == nil {
 		k.Body = empty
 	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.kinds[typeName{apiVersion, kind}] = k
+}
+
+// kind returns the type of an object.
+func (c *Cluster) kind(o graph.Object) (Kind, bool) {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	k, ok := c.kinds[typeName{o.APIVersion, o.Kind}]
+	return k, ok
 }
 
 // resources lists the resources of the known types.
 func (c *Cluster) resources() []schema.GroupVersionResource {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
 	set := map[schema.GroupVersionResource]bool{}
 	for _, k := range c.kinds {
 		set[k.Resource] = true

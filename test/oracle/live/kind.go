@@ -2,8 +2,6 @@ package live
 
 import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
-
-	"labhub.io/teamspace/ownership/graph"
 )
 
 // Kind is a type of which objects can be made.
@@ -14,9 +12,11 @@ type Kind struct {
 	Body func() map[string]any
 }
 
+var namespaces = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
+
 type typeName struct{ apiVersion, kind string }
 
-// Kinds returns the types that a Cluster knows from the start: those of the samples.
+// kinds returns the types that a Cluster knows from the start: those of the samples.
 func kinds() map[typeName]Kind {
 	k := map[typeName]Kind{}
 	add := func(apiVersion, kind, resource string, namespaced bool, body func() map[string]any) {
@@ -35,8 +35,6 @@ func kinds() map[typeName]Kind {
 	add("acme.example/v1", "ClusterWidget", "clusterwidgets", false, empty)
 	return k
 }
-
-func kindOf(o graph.Object) typeName { return typeName{o.APIVersion, o.Kind} }
 
 func empty() map[string]any { return map[string]any{} }
 

@@ -49,9 +49,40 @@ func (s *Space) Create(ctx context.Context, o graph.Object) (graph.Object, error
 	if err := s.ensureNamespace(ctx, o); err != nil {
 		return graph.Object{}, err
 	}
-	k, ok := s.cluster.kinds[kindOf(o)]
+	created, err := s.send(ctx, o)
+	if err != nil {
+		return graph.Object{}, err
+	}
+	s.note(o, created)
+	return s.object(o.UID, created), nil
+}
+
+// CreateAll creates objects that do not refer to each other, several at a time.
+func (s *Space) CreateAll(ctx context.Context, objects []graph.Object) error {
+	for _, o := range objects {
+		if err := s.ensureNamespace(ctx, o); err != nil {
+			return err
+		}
+	}
+	created := make([]*unstructured.Unstructured, len(objects))
+	err := Each(objects, func(i int, o graph.Object) (err error) {
+		created[i], err = s.send(ctx, o)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for i, o := range objects {
+		s.note(o, created[i])
+	}
+	return nil
+}
+
+// send sends the request that creates an object.
+func (s *Space) send(ctx context.Context, o graph.Object) (*unstructured.Unstructured, error) {
+	k, ok := s.cluster.kind(o)
 	if !ok {
-		return graph.Object{}, fmt.Errorf("creating a %s of %s: no such type is known", o.Kind, o.APIVersion)
+		return nil, fmt.Errorf("creating a %s of %s: no such type is known", o.Kind, o.APIVersion)
 	}
 	object := &unstructured.Unstructured{Object: k.Body()}
 	object.SetAPIVersion(o.APIVersion)
@@ -67,12 +98,16 @@ func (s *Space) Create(ctx context.Context, o graph.Object) (graph.Object, error
 	}
 	created, err := s.client(o).Create(ctx, object, metav1.CreateOptions{})
 	if err != nil {
-		return graph.Object{}, fmt.Errorf("creating %s: %w", o.UID, err)
+		return nil, fmt.Errorf("creating %s: %w", o.UID, err)
 	}
+	return created, nil
+}
+
+// note remembers an object that was created.
+func (s *Space) note(o graph.Object, created *unstructured.Unstructured) {
 	s.objects[o.UID] = o
 	s.order = append(s.order, o.UID)
 	s.real[o.UID], s.notation[created.GetUID()] = created.GetUID(), o.UID
-	return s.object(o.UID, created), nil
 }
 
 func (s *Space) ensureNamespace(ctx context.Context, o graph.Object) error {
@@ -88,8 +123,7 @@ func (s *Space) ensureNamespace(ctx context.Context, o graph.Object) error {
 	ns.SetAPIVersion("v1")
 	ns.SetKind("Namespace")
 	ns.SetName(s.prefix + o.Namespace)
-	resource := s.cluster.kinds[typeName{"v1", "Namespace"}].Resource
-	if _, err := s.cluster.client.Resource(resource).Create(ctx, ns, metav1.CreateOptions{}); err != nil {
+	if _, err := s.cluster.client.Resource(namespaces).Create(ctx, ns, metav1.CreateOptions{}); err != nil {
 		return fmt.Errorf("creating the namespace %s: %w", ns.GetName(), err)
 	}
 	return nil
@@ -97,7 +131,7 @@ func (s *Space) ensureNamespace(ctx context.Context, o graph.Object) error {
 
 // client returns the client for one object.
 func (s *Space) client(o graph.Object) dynamic.ResourceInterface {
-	k := s.cluster.kinds[kindOf(o)]
+	k, _ := s.cluster.kind(o)
 	if k.Namespaced {
 		return s.cluster.client.Resource(k.Resource).Namespace(s.prefix + o.Namespace)
 	}
@@ -166,6 +200,21 @@ func (s *Space) Delete(ctx context.Context, uid types.UID, policy metav1.Deletio
 	}
 }
 
+// Remove removes whatever of the space is among all.
+func (s *Space) Remove(ctx context.Context, all Objects) error {
+	for _, o := range s.Objects(all) {
+		if len(o.Finalizers) > 0 {
+			if err := s.SetFinalizers(ctx, o.UID, nil); err != nil && !errors.Is(err, ErrGone) {
+				return err
+			}
+		}
+		if err := s.Delete(ctx, o.UID, metav1.DeletePropagationBackground); err != nil && !errors.Is(err, ErrGone) {
+			return err
+		}
+	}
+	return nil
+}
+
 // RealName returns what an object or a namespace of that name is really called.
 func (s *Space) RealName(name string) string { return s.prefix + name }
 
@@ -199,12 +248,12 @@ func StateOf(o graph.Object) rules.State {
 }
 
 // object translates a real object.
-func (s *Space) object(uid types.UID, real *unstructured.Unstructured) graph.Object {
+func (s *Space) object(uid types.UID, stored *unstructured.Unstructured) graph.Object {
 	o := s.objects[uid]
-	o.Deleting = real.GetDeletionTimestamp() != nil
-	o.Finalizers = real.GetFinalizers()
+	o.Deleting = stored.GetDeletionTimestamp() != nil
+	o.Finalizers = stored.GetFinalizers()
 	o.Owners = nil
-	for _, ref := range real.GetOwnerReferences() {
+	for _, ref := range stored.GetOwnerReferences() {
 		ref.Name = strings.TrimPrefix(ref.Name, s.prefix)
 		if known, ok := s.notation[ref.UID]; ok {
 			ref.UID = known
@@ -220,8 +269,8 @@ func (s *Space) realOwners(owners []metav1.OwnerReference) []metav1.OwnerReferen
 	list := slices.Clone(owners)
 	for i := range list {
 		list[i].Name = s.prefix + list[i].Name
-		if real, ok := s.real[list[i].UID]; ok {
-			list[i].UID = real
+		if known, ok := s.real[list[i].UID]; ok {
+			list[i].UID = known
 		} else {
 			list[i].UID = types.UID(s.prefix) + list[i].UID
 		}

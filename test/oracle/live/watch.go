@@ -21,6 +21,7 @@ type Watch struct {
 	mu      sync.Mutex
 	objects Objects
 	changed time.Time
+	last    types.UID // what changed then
 	waited  map[types.UID]bool
 }
 
@@ -66,7 +67,7 @@ func (w *Watch) see(o any, gone bool) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.changed = time.Now()
+	w.changed, w.last = time.Now(), object.GetUID()
 	if gone {
 		delete(w.objects, object.GetUID())
 		return
@@ -94,6 +95,16 @@ func (w *Watch) Quiet() time.Duration {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return time.Since(w.changed)
+}
+
+// Last names what has changed last.
+func (w *Watch) Last() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if o, ok := w.objects[w.last]; ok {
+		return fmt.Sprintf("%s %s/%s", o.GetKind(), o.GetNamespace(), o.GetName())
+	}
+	return string(w.last)
 }
 
 // Forget forgets who has waited for dependents, as the collector does when it starts

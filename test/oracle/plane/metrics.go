@@ -3,6 +3,7 @@ package plane
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -41,51 +42,74 @@ func (p *Plane) newMetricsClient(ctx context.Context) (*metricsClient, error) {
 	}, nil
 }
 
-// Idle reports whether the queues of the collector and of the namespace controller
-// are empty and nobody works on what was in them. What waits for its next try is in no
-// queue: an idle collector may still have something to do later.
-func (p *Plane) Idle(ctx context.Context) (bool, error) {
+// Work is what kube-controller-manager has before it.
+type Work struct {
+	// Queued is how many objects are in the queues of the collector and of the namespace
+	// controller. What waits for its next try is in no queue.
+	Queued float64
+	// Unfinished is for how many seconds their workers have been busy with what they
+	// have, all together.
+	Unfinished float64
+}
+
+// errNoQueues is the error of a kube-controller-manager whose controllers have not begun.
+var errNoQueues = errors.New("the collector has no queues yet")
+
+// Work asks kube-controller-manager what it has before it.
+func (p *Plane) Work(ctx context.Context) (Work, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, p.metrics.url, nil)
 	if err != nil {
-		return false, err
+		return Work{}, err
 	}
 	response, err := p.metrics.client.Do(request)
 	if err != nil {
-		return false, fmt.Errorf("asking the collector whether it has work: %w", err)
+		return Work{}, fmt.Errorf("asking the collector whether it has work: %w", err)
 	}
 	defer response.Body.Close()
 	if response.StatusCode != http.StatusOK {
-		return false, fmt.Errorf("asking the collector whether it has work: %s", response.Status)
+		return Work{}, fmt.Errorf("asking the collector whether it has work: %s", response.Status)
 	}
-	return idle(response.Body)
+	return readWork(response.Body)
 }
 
-// idle reads metrics in their text form.
-func idle(metrics io.Reader) (bool, error) {
-	queues, busy := 0, false
+// readWork reads metrics in their text form.
+func readWork(metrics io.Reader) (Work, error) {
+	var w Work
+	queues := 0
 	lines := bufio.NewScanner(metrics)
 	for lines.Scan() {
-		name, value, ok := strings.Cut(lines.Text(), "} ")
-		if !ok || !ofQueue(name) {
+		name, value, _ := strings.Cut(lines.Text(), "} ")
+		sum := w.field(name)
+		if sum == nil {
 			continue
 		}
 		n, err := strconv.ParseFloat(value, 64)
 		if err != nil {
-			return false, fmt.Errorf("reading the metric %s: %w", name, err)
+			return w, fmt.Errorf("reading the metric %s: %w", name, err)
 		}
+		*sum += n
 		queues++
-		busy = busy || n > 0
 	}
 	if err := lines.Err(); err != nil {
-		return false, fmt.Errorf("reading metrics: %w", err)
+		return w, fmt.Errorf("reading metrics: %w", err)
 	}
-	return queues > 0 && !busy, nil
+	if queues == 0 {
+		return w, errNoQueues
+	}
+	return w, nil
 }
 
-func ofQueue(metric string) bool {
-	of, queue, ok := strings.Cut(metric, `{name="`)
-	if !ok || of != "workqueue_depth" && of != "workqueue_unfinished_work_seconds" {
-		return false
+// field returns what a metric is added to, nil if it does not tell of work.
+func (w *Work) field(metric string) *float64 {
+	of, queue, _ := strings.Cut(metric, `{name="`)
+	switch {
+	case !strings.HasPrefix(queue, "garbage_collector") && !strings.HasPrefix(queue, "namespace"):
+		return nil
+	case of == "workqueue_depth":
+		return &w.Queued
+	case of == "workqueue_unfinished_work_seconds":
+		return &w.Unfinished
+	default:
+		return nil
 	}
-	return strings.HasPrefix(queue, "garbage_collector") || strings.HasPrefix(queue, "namespace")
 }

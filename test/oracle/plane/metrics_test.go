@@ -1,38 +1,34 @@
 package plane
 
 import (
+	"errors"
 	"strings"
 	"testing"
 )
 
-func TestIdle(t *testing.T) {
-	const empty = `# HELP workqueue_depth ...
+func TestReadWork(t *testing.T) {
+	const metrics = `# HELP workqueue_depth ...
 workqueue_adds_total{name="garbage_collector_attempt_to_delete"} 17
-workqueue_depth{name="garbage_collector_attempt_to_delete"} 0
-workqueue_unfinished_work_seconds{name="garbage_collector_attempt_to_delete"} 0
-workqueue_depth{name="namespace"} 0
-workqueue_depth{name="serviceaccount"} 4
+workqueue_depth{name="garbage_collector_attempt_to_delete"} 3
+workqueue_depth{name="garbage_collector_graph_changes"} 1
+workqueue_unfinished_work_seconds{name="garbage_collector_attempt_to_delete"} 0.25
+workqueue_depth{name="namespace"} 2
+workqueue_depth{name="serviceaccount"} 40
 `
-	for _, tc := range []struct {
-		name, metrics string
-		want          bool
-	}{
-		{"nothing is queued", empty, true},
-		{"something is queued", strings.Replace(empty, "namespace\"} 0", "namespace\"} 1", 1), false},
-		{"something is worked on", strings.Replace(empty, "_delete\"} 0\nworkqueue_depth", "_delete\"} 0.4\nworkqueue_depth", 1), false},
-		{"there are no queues yet", "", false},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			got, err := idle(strings.NewReader(tc.metrics))
-			if err != nil || got != tc.want {
-				t.Errorf("idle: %t, %v; want %t", got, err, tc.want)
-			}
-		})
+	got, err := readWork(strings.NewReader(metrics))
+	if want := (Work{Queued: 6, Unfinished: 0.25}); err != nil || got != want {
+		t.Errorf("read %+v, %v; want %+v", got, err, want)
 	}
 }
 
-func TestIdle_NotANumber(t *testing.T) {
-	if _, err := idle(strings.NewReader("workqueue_depth{name=\"namespace\"} many\n")); err == nil {
+func TestReadWork_BeforeTheControllersBegin(t *testing.T) {
+	if _, err := readWork(strings.NewReader("go_goroutines 7\n")); !errors.Is(err, errNoQueues) {
+		t.Errorf("got %v, want %v", err, errNoQueues)
+	}
+}
+
+func TestReadWork_NotANumber(t *testing.T) {
+	if _, err := readWork(strings.NewReader("workqueue_depth{name=\"namespace\"} many\n")); err == nil {
 		t.Error("no error")
 	}
 }

@@ -45,12 +45,16 @@ type Plane struct {
 
 // Flags are the flags of kube-controller-manager for a plane on which nothing but
 // ownership happens.
-func Flags() []string {
+func Flags() []string { return Slow(1000) }
+
+// Slow returns the same flags for a collector that may send so many requests in a
+// second. It needs two or three to delete an object, and gets twice as many.
+func Slow(requests int) []string {
 	return []string{
 		"controllers=garbage-collector-controller,namespace-controller," +
 			"serviceaccount-controller,root-ca-certificate-publisher-controller",
-		"kube-api-qps=1000",
-		"kube-api-burst=2000",
+		fmt.Sprintf("kube-api-qps=%d", requests),
+		fmt.Sprintf("kube-api-burst=%d", 2*requests),
 	}
 }
 

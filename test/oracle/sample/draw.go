@@ -23,7 +23,7 @@ type drawer struct {
 	s      *Sample
 	ghosts int
 	named  int
-	fresh  []graph.Object // created by the round that is being drawn
+	fresh  []graph.Object // created by rounds
 }
 
 func (d *drawer) oneIn(n int) bool { return d.random.IntN(n) == 0 }

@@ -63,7 +63,7 @@ var flaws = []func(*drawer, []graph.Object, graph.Object) metav1.OwnerReference{
 	(*drawer).wrongUID,
 	(*drawer).elsewhere, (*drawer).elsewhere,
 	(*drawer).anywhere, (*drawer).anywhere, // bad scope, for a cluster-scoped object
-	(*drawer).unresolvable, (*drawer).unresolvable,
+	(*drawer).unresolvable,
 	(*drawer).wrongKind,
 	(*drawer).wrongName,
 	(*drawer).list,

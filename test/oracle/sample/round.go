@@ -19,19 +19,29 @@ func (d *drawer) drawRounds() {
 	for i, mode := range Modes() {
 		r := Round{Mode: mode}
 		for range d.steps(i) {
-			step := d.step(mode, i, deleted, touched)
-			if step.Verb == Delete {
-				deleted[step.Object] = true
+			step := d.step(i, deleted, touched)
+			if mode == Paused && len(r.Steps) > 0 && (r.Steps[0].Verb == Delete) != (step.Verb == Delete) {
+				continue
 			}
-			if step.Verb == Create {
-				touched[step.Object] = mode != Down
-			}
+			d.note(step, mode, deleted, touched)
 			r.Steps = append(r.Steps, step)
 		}
-		// What is made is made before anything is deleted: that is what a prediction
-		// is told, which knows the graph with everything in it.
+		// In a round that nobody watches, what is made is made before anything is deleted.
 		slices.SortStableFunc(r.Steps, func(a, b Step) int { return boolean(a.Verb == Delete) - boolean(b.Verb == Delete) })
-		d.s.Rounds, d.fresh = append(d.s.Rounds, r), nil
+		d.s.Rounds = append(d.s.Rounds, r)
+	}
+}
+
+// note remembers what a step does.
+func (d *drawer) note(step Step, mode Mode, deleted, touched map[types.UID]bool) {
+	switch step.Verb {
+	case Delete:
+		deleted[step.Object] = true
+	case Create:
+		d.fresh = append(d.fresh, step.New)
+		touched[step.Object] = mode != Down
+	default:
+		touched[step.Object] = mode != Down
 	}
 }
 
@@ -58,7 +68,7 @@ func (d *drawer) steps(round int) int {
 	}
 }
 
-func (d *drawer) step(mode Mode, round int, deleted, touched map[types.UID]bool) Step {
+func (d *drawer) step(round int, deleted, touched map[types.UID]bool) Step {
 	verb := Delete
 	switch {
 	case round == 0 || d.oneIn(2):
@@ -74,7 +84,7 @@ func (d *drawer) step(mode Mode, round int, deleted, touched map[types.UID]bool)
 	case Create:
 		return d.create()
 	case Refer, Edit:
-		if step, ok := d.change(mode, verb, touched); ok {
+		if step, ok := d.change(verb, touched); ok {
 			return step
 		}
 	}
@@ -85,7 +95,7 @@ func (d *drawer) step(mode Mode, round int, deleted, touched map[types.UID]bool)
 // sample each time.
 func (d *drawer) known(set map[types.UID]bool) []types.UID {
 	var list []types.UID
-	for _, o := range d.s.All() {
+	for _, o := range d.objects() {
 		if set[o.UID] {
 			list = append(list, o.UID)
 		}
@@ -115,9 +125,8 @@ func owns(all []graph.Object, uid types.UID) bool {
 	})
 }
 
-// objects returns what is there so far, those included that a round being drawn
-// has not added to the sample yet.
-func (d *drawer) objects() []graph.Object { return append(d.s.All(), d.fresh...) }
+// objects returns what is there so far.
+func (d *drawer) objects() []graph.Object { return append(slices.Clone(d.s.Objects), d.fresh...) }
 
 // create draws a new object. Its own uid it cannot know.
 func (d *drawer) create() Step {
@@ -125,14 +134,13 @@ func (d *drawer) create() Step {
 	all := d.objects()
 	o.Owners = d.references(all, o, 1+d.random.IntN(3))
 	o.Owners = slices.DeleteFunc(o.Owners, func(ref metav1.OwnerReference) bool { return ref.UID == o.UID })
-	d.fresh = append(d.fresh, o)
 	return Step{Verb: Create, Object: o.UID, New: o}
 }
 
 // change draws a reference that is added or edited. An object has that once in its
 // life: the collector looks at what was added alone, while a prediction is told of
 // the object.
-func (d *drawer) change(mode Mode, verb Verb, touched map[types.UID]bool) (Step, bool) {
+func (d *drawer) change(verb Verb, touched map[types.UID]bool) (Step, bool) {
 	all := d.objects()
 	o := pick(d, all)
 	if touched[o.UID] {
@@ -151,6 +159,5 @@ func (d *drawer) change(mode Mode, verb Verb, touched map[types.UID]bool) (Step,
 			step.Reference.APIVersion, step.Reference.Kind = other.APIVersion, other.Kind
 		}
 	}
-	touched[o.UID] = mode != Down
 	return step, true
 }

@@ -28,13 +28,14 @@ type Round struct {
 type Mode uint8
 
 const (
-	// Down: it is stopped, and started after the steps. A new collector knows only
-	// what the steps have left.
+	// Down is stopped, and started after the steps. A new collector knows only what the
+	// steps have left.
 	Down Mode = iota
-	// Paused: it stands still, and afterwards sees each step, though it can act
-	// only when all are done.
+	// Paused stands still, and afterwards sees each step, though it can act only when
+	// all are done. It sees objects of different types in any order, so that such a
+	// round either makes something or deletes something.
 	Paused
-	// Running: it may act at once; such a round has one step.
+	// Running may act at once; such a round has one step.
 	Running
 )
 

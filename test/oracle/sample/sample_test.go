@@ -91,6 +91,9 @@ func TestDraw_Steps(t *testing.T) {
 			}
 			deleting := false
 			for _, step := range r.Steps {
+				if r.Mode == sample.Paused && (step.Verb == sample.Delete) != (r.Steps[0].Verb == sample.Delete) {
+					t.Errorf("round %d makes and deletes", i)
+				}
 				if step.Verb == sample.Create {
 					exists[step.Object] = true
 				}

@@ -25,6 +25,7 @@ func main() {
 
 // run returns 0 if everything agrees, 1 if not, and 2 if it could not tell.
 func run(ctx context.Context) int {
+	first := flag.Int("first", 0, "the number of the first graph, to see a part of a run again")
 	graphs := flag.Int("graphs", 30, "how many graphs")
 	seedText := flag.String("seed", "", "the seed that they are drawn with (default: a random one)")
 	shrink := flag.Duration("shrink", 10*time.Minute, "how long to make disagreements smaller")
@@ -39,7 +40,7 @@ func run(ctx context.Context) int {
 	}
 	fmt.Fprintf(os.Stderr, "%d graphs of seed %d\n", *graphs, seed)
 	reports, err := oracle.Run(ctx, oracle.Options{
-		Draws: []oracle.Draw{{Seed: seed, Graphs: *graphs}}, Progress: os.Stderr, ShrinkFor: *shrink,
+		Draws: []oracle.Draw{{Seed: seed, First: *first, Graphs: *graphs}}, Progress: os.Stderr, ShrinkFor: *shrink,
 	})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -1,0 +1,155 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"labhub.io/teamspace/api/v1alpha1"
+	"labhub.io/teamspace/archive"
+)
+
+func parsed(t *testing.T, args ...string) *options {
+	t.Helper()
+	o := defaultOptions()
+	flags := pflag.NewFlagSet("run", pflag.ContinueOnError)
+	o.addFlags(flags)
+	if err := flags.Parse(args); err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+func TestOptions_Validate(t *testing.T) {
+	tests := map[string]struct {
+		args []string
+		want string // what the error has to name; empty: no error
+	}{
+		"as the chart runs it":         {[]string{"--release-namespace=teamspace-system"}, ""},
+		"logs for people":              {[]string{"--release-namespace=ns", "--log-format=console", "--log-level=debug"}, ""},
+		"no release namespace":         {[]string{"--release-namespace="}, "POD_NAMESPACE"},
+		"no name of a namespace":       {[]string{"--release-namespace=Bad_NS"}, `"Bad_NS"`},
+		"an unknown log format":        {[]string{"--release-namespace=ns", "--log-format=xml"}, `"xml"`},
+		"an unknown log level":         {[]string{"--release-namespace=ns", "--log-level=loud"}, `"loud"`},
+		"nobody to work":               {[]string{"--release-namespace=ns", "--concurrency=0"}, "--concurrency"},
+		"the last of two flags counts": {[]string{"--release-namespace=", "--release-namespace=ns"}, ""},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			t.Setenv("POD_NAMESPACE", "")
+			err := parsed(t, tc.args...).validate()
+			switch {
+			case tc.want == "" && err != nil:
+				t.Errorf("validate: %v", err)
+			case tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)):
+				t.Errorf("validate = %v, want an error that names %s", err, tc.want)
+			}
+		})
+	}
+}
+
+func TestOptions_ReleaseNamespaceOfThePod(t *testing.T) {
+	t.Setenv("POD_NAMESPACE", "of-the-pod")
+	if got := parsed(t).releaseNamespace; got != "of-the-pod" {
+		t.Errorf("release namespace %q, want that of the pod", got)
+	}
+	if got := parsed(t, "--release-namespace=other").releaseNamespace; got != "other" {
+		t.Errorf("release namespace %q, want that of the flag", got)
+	}
+}
+
+func TestCommand_HelpNamesEveryFlag(t *testing.T) {
+	var out bytes.Buffer
+	command := newCommand()
+	command.SetOut(&out)
+	command.SetArgs([]string{"run", "--help"})
+	if err := command.Execute(); err != nil {
+		t.Fatal(err)
+	}
+	flags := pflag.NewFlagSet("run", pflag.ContinueOnError)
+	defaultOptions().addFlags(flags)
+	flags.VisitAll(func(flag *pflag.Flag) {
+		if !strings.Contains(out.String(), "--"+flag.Name) || flag.Usage == "" {
+			t.Errorf("the help does not explain --%s", flag.Name)
+		}
+	})
+}
+
+func TestCommand_Refuses(t *testing.T) {
+	t.Setenv("POD_NAMESPACE", "ns")
+	for name, args := range map[string][]string{
+		"an unknown command":  {"walk"},
+		"an unknown flag":     {"run", "--fast"},
+		"an argument":         {"run", "now"},
+		"a wrong flag value":  {"run", "--terminating-after=soon"},
+		"a kubeconfig absent": {"run", "--kubeconfig=/nonexistent/kubeconfig"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			command := newCommand()
+			command.SetOut(&bytes.Buffer{})
+			command.SetErr(&bytes.Buffer{})
+			command.SetArgs(args)
+			if err := command.Execute(); err == nil {
+				t.Error("no error")
+			}
+		})
+	}
+}
+
+func TestNewLogger(t *testing.T) {
+	for _, format := range []string{formatJSON, formatConsole} {
+		o := defaultOptions()
+		o.logFormat, o.logLevel = format, "error"
+		log, err := newLogger(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if log.Enabled() {
+			t.Errorf("%s: information is logged at level error", format)
+		}
+	}
+}
+
+func TestProtectedNamespaces(t *testing.T) {
+	inCluster := archive.NewConfigMapStore(nil, "records")
+	if got := strings.Join(protectedNamespaces("release", inCluster), " "); got != "release records" {
+		t.Errorf("protected with ConfigMaps: %s", got)
+	}
+	directory, err := archive.NewDirectoryStore(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(protectedNamespaces("release", directory), " "); got != "release" {
+		t.Errorf("protected with a directory: %s", got)
+	}
+}
+
+func TestManagerOptions(t *testing.T) {
+	o := defaultOptions()
+	o.releaseNamespace = "release"
+	got := managerOptions(newScheme(), o)
+	if !got.LeaderElection || got.LeaderElectionNamespace != "release" || !got.LeaderElectionReleaseOnCancel {
+		t.Errorf("leader election: %t in %q, released %t", got.LeaderElection, got.LeaderElectionNamespace, got.LeaderElectionReleaseOnCancel)
+	}
+	if *got.GracefulShutdownTimeout > 4*time.Second {
+		t.Errorf("a clean stop may take %s, the sandbox kills after 4 s", *got.GracefulShutdownTimeout)
+	}
+	named := map[string]bool{}
+	for _, how := range got.Cache.ByObject {
+		named[how.Field.String()] = true
+	}
+	for _, name := range []string{v1alpha1.QuotaName, v1alpha1.LimitRangeName} {
+		if !named["metadata.name="+name] {
+			t.Errorf("more than %s is cached: %v", name, named)
+		}
+	}
+}
+
+func TestNewScheme_knowsTeamSpace(t *testing.T) {
+	if scheme := newScheme(); !scheme.Recognizes(v1alpha1.GroupVersionKind) {
+		t.Errorf("the scheme does not know %s", v1alpha1.GroupVersionKind)
+	}
+}
