@@ -1,4 +1,5 @@
-// Command manager runs TeamSpace: the controller that serves TeamSpaces.
+// Command manager runs a part of TeamSpace: the controller that serves TeamSpaces, or the
+// webhooks that guard owner references.
 package main
 
 import (

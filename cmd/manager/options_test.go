@@ -12,15 +12,14 @@ import (
 	"labhub.io/teamspace/archive"
 )
 
-func parsed(t *testing.T, args ...string) *options {
+func parsed[P part](t *testing.T, p P, args ...string) P {
 	t.Helper()
-	o := defaultOptions()
 	flags := pflag.NewFlagSet("run", pflag.ContinueOnError)
-	o.addFlags(flags)
+	p.addFlags(flags)
 	if err := flags.Parse(args); err != nil {
 		t.Fatal(err)
 	}
-	return o
+	return p
 }
 
 func TestOptions_Validate(t *testing.T) {
@@ -34,58 +33,87 @@ func TestOptions_Validate(t *testing.T) {
 		"no name of a namespace":       {[]string{"--release-namespace=Bad_NS"}, `"Bad_NS"`},
 		"an unknown log format":        {[]string{"--release-namespace=ns", "--log-format=xml"}, `"xml"`},
 		"an unknown log level":         {[]string{"--release-namespace=ns", "--log-level=loud"}, `"loud"`},
-		"nobody to work":               {[]string{"--release-namespace=ns", "--concurrency=0"}, "--concurrency"},
 		"the last of two flags counts": {[]string{"--release-namespace=", "--release-namespace=ns"}, ""},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("POD_NAMESPACE", "")
-			err := parsed(t, tc.args...).validate()
-			switch {
-			case tc.want == "" && err != nil:
-				t.Errorf("validate: %v", err)
-			case tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)):
-				t.Errorf("validate = %v, want an error that names %s", err, tc.want)
-			}
+			wantError(t, parsed(t, newControllerOptions(), tc.args...).validate(), tc.want)
+			wantError(t, parsed(t, newWebhookOptions(), tc.args...).validate(), tc.want)
 		})
+	}
+}
+
+// wantError wants an error that names something, or none.
+func wantError(t *testing.T, err error, want string) {
+	t.Helper()
+	switch {
+	case want == "" && err != nil:
+		t.Errorf("validate: %v", err)
+	case want != "" && (err == nil || !strings.Contains(err.Error(), want)):
+		t.Errorf("validate = %v, want an error that names %s", err, want)
+	}
+}
+
+func TestControllerOptions_Validate(t *testing.T) {
+	t.Setenv("POD_NAMESPACE", "ns")
+	wantError(t, parsed(t, newControllerOptions(), "--concurrency=0").validate(), "--concurrency")
+}
+
+func TestWebhookOptions_Validate(t *testing.T) {
+	t.Setenv("POD_NAMESPACE", "ns")
+	for flag, want := range map[string]string{
+		"--guard-mode=audit":                  "",
+		"--guard-mode=deny":                   "enforce, warn, audit or off",
+		"--webhook-bind-address=127.0.0.1:80": "",
+		"--webhook-bind-address=9443":         `"9443"`,
+		"--webhook-bind-address=:99999":       "1 to 65535",
+	} {
+		wantError(t, parsed(t, newWebhookOptions(), flag).validate(), want)
 	}
 }
 
 func TestOptions_ReleaseNamespaceOfThePod(t *testing.T) {
 	t.Setenv("POD_NAMESPACE", "of-the-pod")
-	if got := parsed(t).releaseNamespace; got != "of-the-pod" {
+	if got := parsed(t, newWebhookOptions()).releaseNamespace; got != "of-the-pod" {
 		t.Errorf("release namespace %q, want that of the pod", got)
 	}
-	if got := parsed(t, "--release-namespace=other").releaseNamespace; got != "other" {
+	if got := parsed(t, newWebhookOptions(), "--release-namespace=other").releaseNamespace; got != "other" {
 		t.Errorf("release namespace %q, want that of the flag", got)
 	}
 }
 
 func TestCommand_HelpNamesEveryFlag(t *testing.T) {
-	var out bytes.Buffer
-	command := newCommand()
-	command.SetOut(&out)
-	command.SetArgs([]string{"run", "--help"})
-	if err := command.Execute(); err != nil {
-		t.Fatal(err)
-	}
-	flags := pflag.NewFlagSet("run", pflag.ContinueOnError)
-	defaultOptions().addFlags(flags)
-	flags.VisitAll(func(flag *pflag.Flag) {
-		if !strings.Contains(out.String(), "--"+flag.Name) || flag.Usage == "" {
-			t.Errorf("the help does not explain --%s", flag.Name)
+	for name, p := range map[string]part{"controller": newControllerOptions(), "webhook": newWebhookOptions()} {
+		var out bytes.Buffer
+		command := newCommand()
+		command.SetOut(&out)
+		command.SetArgs([]string{"run", name, "--help"})
+		if err := command.Execute(); err != nil {
+			t.Fatal(err)
 		}
-	})
+		flags := pflag.NewFlagSet(name, pflag.ContinueOnError)
+		p.addFlags(flags)
+		flags.VisitAll(func(flag *pflag.Flag) {
+			if !strings.Contains(out.String(), "--"+flag.Name) || flag.Usage == "" {
+				t.Errorf("the help of %s does not explain --%s", name, flag.Name)
+			}
+		})
+	}
 }
 
 func TestCommand_Refuses(t *testing.T) {
 	t.Setenv("POD_NAMESPACE", "ns")
 	for name, args := range map[string][]string{
 		"an unknown command":  {"walk"},
-		"an unknown flag":     {"run", "--fast"},
-		"an argument":         {"run", "now"},
-		"a wrong flag value":  {"run", "--terminating-after=soon"},
-		"a kubeconfig absent": {"run", "--kubeconfig=/nonexistent/kubeconfig"},
+		"an unknown part":     {"run", "everything"},
+		"an unknown flag":     {"run", "controller", "--fast"},
+		"an argument":         {"run", "controller", "now"},
+		"a flag of the other": {"run", "webhook", "--concurrency=1"},
+		"a wrong flag value":  {"run", "controller", "--terminating-after=soon"},
+		"a wrong mode":        {"run", "webhook", "--guard-mode=deny"},
+		"a kubeconfig absent": {"run", "controller", "--kubeconfig=/nonexistent/kubeconfig"},
+		"for the webhook too": {"run", "webhook", "--kubeconfig=/nonexistent/kubeconfig"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			command := newCommand()
@@ -103,7 +131,7 @@ func TestNewLogger(t *testing.T) {
 	for _, format := range []string{formatJSON, formatConsole} {
 		o := defaultOptions()
 		o.logFormat, o.logLevel = format, "error"
-		log, err := newLogger(o)
+		log, err := newLogger(&o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -128,9 +156,9 @@ func TestProtectedNamespaces(t *testing.T) {
 }
 
 func TestManagerOptions(t *testing.T) {
-	o := defaultOptions()
+	o := newControllerOptions()
 	o.releaseNamespace = "release"
-	got := managerOptions(newScheme(), o)
+	got := o.managerOptions()
 	if !got.LeaderElection || got.LeaderElectionNamespace != "release" || !got.LeaderElectionReleaseOnCancel {
 		t.Errorf("leader election: %t in %q, released %t", got.LeaderElection, got.LeaderElectionNamespace, got.LeaderElectionReleaseOnCancel)
 	}

@@ -11,9 +11,6 @@ import (
 	"github.com/go-logr/zapr"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
@@ -22,65 +19,45 @@ import (
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"labhub.io/teamspace/api/v1alpha1"
-	"labhub.io/teamspace/archive"
-	"labhub.io/teamspace/controllers"
-	"labhub.io/teamspace/controllers/teamspace"
 )
 
-const (
-	leaseName = "teamspace-controller"
+// stopTimeout bounds a clean stop. Passes are cancelled by the signal; what is left is
+// to give the lease back, and to answer who has asked.
+const stopTimeout = 3 * time.Second
 
-	// leaseRetry is how often a manager asks for the lease. With the jitter of client-go
-	// a standby leads within two seconds of a clean stop of the leader.
-	leaseRetry = 800 * time.Millisecond
-
-	// stopTimeout bounds a clean stop. Passes are cancelled by the signal; what is
-	// left is to give the lease back.
-	stopTimeout = 3 * time.Second
-)
-
-// run wires the manager and runs it until the context ends.
-func run(ctx context.Context, o *options) error {
+// connect sets up the log and the credentials of a process.
+func (o *options) connect() (logr.Logger, *rest.Config, error) {
 	log, err := newLogger(o)
 	if err != nil {
-		return err
+		return logr.Logger{}, nil, err
 	}
 	ctrl.SetLogger(log)
 	klog.SetLogger(log.WithName("client-go"))
-
 	config, err := loadConfig(o.kubeconfig)
-	if err != nil {
-		return err
+	return log, config, err
+}
+
+// managerOptions are those of every part.
+func (o *options) managerOptions() ctrl.Options {
+	graceful := stopTimeout
+	return ctrl.Options{
+		Scheme:                  newScheme(),
+		Cache:                   cache.Options{DefaultTransform: cache.TransformStripManagedFields()},
+		Metrics:                 metricsserver.Options{BindAddress: o.metricsAddress},
+		HealthProbeBindAddress:  o.probeAddress,
+		GracefulShutdownTimeout: &graceful,
 	}
-	scheme := newScheme()
-	store, err := openArchive(log, config, scheme, o.archive)
-	if err != nil {
-		return err
-	}
-	mgr, err := ctrl.NewManager(config, managerOptions(scheme, o))
-	if err != nil {
-		return fmt.Errorf("setting up the manager: %w", err)
-	}
-	if err := controllers.SetupWithManager(mgr, controllers.Options{TeamSpace: teamspace.Options{
-		Archive:             store,
-		ProtectedNamespaces: protectedNamespaces(o.releaseNamespace, store),
-		Concurrency:         o.concurrency,
-		TerminatingAfter:    o.terminatingAfter,
-	}}); err != nil {
-		return fmt.Errorf("setting up the controllers: %w", err)
-	}
-	if err := addWebhooks(mgr, config, o); err != nil {
-		return fmt.Errorf("setting up the webhooks: %w", err)
-	}
+}
+
+// start runs the manager until the context ends.
+func start(ctx context.Context, mgr ctrl.Manager) error {
 	if err := addProbes(mgr); err != nil {
 		return fmt.Errorf("setting up the probes: %w", err)
 	}
-	log.Info("Starting", "version", version(), "archive", o.archive, "releaseNamespace", o.releaseNamespace)
 	return mgr.Start(ctx)
 }
 
@@ -126,57 +103,7 @@ func newScheme() *runtime.Scheme {
 	return scheme
 }
 
-// openArchive opens the archive with a client that does not cache. An archive that
-// cannot be used yet is no reason not to serve TeamSpaces.
-func openArchive(log logr.Logger, config *rest.Config, scheme *runtime.Scheme, url string) (archive.Store, error) {
-	live, err := client.New(config, client.Options{Scheme: scheme})
-	if err != nil {
-		return nil, fmt.Errorf("setting up the client of the archive: %w", err)
-	}
-	store, err := archive.Open(url, live)
-	if errors.Is(err, archive.ErrUnavailable) {
-		log.Error(err, "TeamSpaces are served, but none can be deleted until the archive can be written", "archive", url)
-		return store, nil
-	}
-	return store, err
-}
-
-// protectedNamespaces are those that no team gets.
-func protectedNamespaces(release string, store archive.Store) []string {
-	if inCluster, ok := store.(*archive.ConfigMapStore); ok {
-		return []string{release, inCluster.Namespace()}
-	}
-	return []string{release}
-}
-
-func managerOptions(scheme *runtime.Scheme, o *options) ctrl.Options {
-	readYourWrites := true
-	graceful, retry := stopTimeout, leaseRetry
-	named := func(name string) cache.ByObject {
-		return cache.ByObject{Field: fields.OneTermEqualSelector(metav1.ObjectNameField, name)}
-	}
-	// Of the cluster's quotas and limits only ours are read, which is also all that the
-	// role allows; the same holds for what the certificate is about.
-	byObject := o.certificate().CacheOptions()
-	byObject[&corev1.LimitRange{}] = named(v1alpha1.LimitRangeName)
-	byObject[&corev1.ResourceQuota{}] = named(v1alpha1.QuotaName)
-	return ctrl.Options{
-		Scheme: scheme,
-		Cache:  cache.Options{DefaultTransform: cache.TransformStripManagedFields(), ByObject: byObject},
-		// A pass that follows a write sees that write, so that nothing is written twice.
-		Client:                        client.Options{Cache: &client.CacheOptions{EnableReadYourWritesConsistency: &readYourWrites}},
-		Metrics:                       metricsserver.Options{BindAddress: o.metricsAddress},
-		HealthProbeBindAddress:        o.probeAddress,
-		LeaderElection:                o.leaderElect,
-		LeaderElectionID:              leaseName,
-		LeaderElectionNamespace:       o.releaseNamespace,
-		LeaderElectionReleaseOnCancel: true, // main ends right after Start
-		RetryPeriod:                   &retry,
-		GracefulShutdownTimeout:       &graceful,
-	}
-}
-
-// addProbes makes the manager ready when its cache has caught up with the cluster.
+// addProbes makes the process ready when its cache has caught up with the cluster.
 func addProbes(mgr ctrl.Manager) error {
 	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
 		return err

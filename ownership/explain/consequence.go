@@ -14,7 +14,7 @@ func (j judge) consequence() string {
 	}
 	switch j.decision.Action {
 	case rules.Delete:
-		return fmt.Sprintf("the garbage collector would delete this %s%s %s", j.s.Kind, j.stake(", and with it", ""), when)
+		return j.deletion(when)
 	case rules.Prune:
 		return fmt.Sprintf("the garbage collector would drop the reference %s and keep this %s for its other owner", when, j.s.Kind)
 	case rules.NeverCollected:
@@ -24,6 +24,11 @@ func (j judge) consequence() string {
 	default:
 		return fmt.Sprintf("the garbage collector would keep this %s", j.s.Kind)
 	}
+}
+
+// deletion says that the collector would delete the object.
+func (j judge) deletion(when string) string {
+	return fmt.Sprintf("the garbage collector would delete this %s%s %s", j.s.Kind, j.stake(", and with it", ""), when)
 }
 
 // stake says what is lost with an object that holds more than itself.

@@ -60,8 +60,7 @@ func (j judge) absent(ref Reference) Problem {
 		p.Value = ref.Kind + " " + ref.Name
 		p.Wrong = fmt.Sprintf("no %s %s with this uid%s", properKind(ref), quote(ref.Name), j.required(ref))
 		p.Fix = "use name and uid of an owner that exists, or drop the reference"
-		p.Consequence = fmt.Sprintf("the garbage collector would delete this %s%s within seconds, unless another owner keeps it",
-			j.s.Kind, j.stake(", and with it", ""))
+		p.Consequence = j.deletion("within seconds, unless another owner keeps it")
 		return p
 	case ref.Found != nil:
 		j.otherUID(ref, &p)
@@ -172,12 +171,14 @@ func sameGroup(ref Reference) []graph.Type {
 	return same
 }
 
-// unknown is row K5.
+// unknown is row K5. Whoever could not read the owner does not know whether the
+// collector can.
 func (j judge) unknown(ref Reference) Problem {
 	return Problem{
-		Rule: rules.K5, Severity: Info, Field: "name", Value: ref.Name, Consequence: j.consequence(),
-		Wrong: fmt.Sprintf("whether %s %s exists%s could not be read", properKind(ref), quote(ref.Name), j.place(ref)),
-		Fix:   "check that the owner exists and has this uid",
+		Rule: rules.K5, Severity: Info, Field: "name", Value: ref.Name,
+		Wrong:       fmt.Sprintf("whether %s %s exists%s could not be read", properKind(ref), quote(ref.Name), j.place(ref)),
+		Consequence: "if it does not, " + j.deletion("within seconds, unless another owner keeps it"),
+		Fix:         "check that the owner exists and has this uid",
 	}
 }
 

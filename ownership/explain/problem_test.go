@@ -76,7 +76,7 @@ func TestProblems(t *testing.T) {
 		{"R08 another owner is solid", "Widget a/w\nConfigMap a/c -> Widget w; Widget ghost", "ConfigMap a/c",
 			rules.R08, rules.K4, explain.Warning, true, `\[1\].*would drop the reference within seconds and keep this ConfigMap`},
 		{"K5 the owner cannot be read", "type acme.example/v2 Sealed namespaced unreadable\nConfigMap a/c -> Sealed s", "ConfigMap a/c",
-			rules.K5, rules.K5, explain.Info, false, `could not be read`},
+			rules.K5, rules.K5, explain.Info, false, `could not be read; if it does not, the garbage collector would delete this ConfigMap`},
 		{"K7 P11 the owner goes in the foreground", "Widget a/w dying [fg]\nConfigMap a/c -> Widget w", "ConfigMap a/c",
 			rules.K7, rules.K7, explain.Warning, false, `being deleted in the foreground; the garbage collector would delete`},
 		{"R18 owns itself", "Widget a/w -> Widget w", "Widget a/w",

@@ -231,7 +231,7 @@ func (p *Product) define(name string, run program, config string) (process.Defin
 		"--health-probe-bind-address="+health,
 		"--metrics-bind-address="+metrics,
 	)
-	if p.options.Archive != "" {
+	if _, archives := run.flag("archive"); archives && p.options.Archive != "" {
 		args = append(args, "--archive="+p.options.Archive)
 	}
 	return process.Definition{

@@ -11,7 +11,7 @@ import (
 // stopped, and when it has been started again.
 type story struct {
 	name                   string
-	first, down, restarted func(*scene)
+	first, down, restarted func(*row)
 }
 
 // stories are all scenes, in the order of the rule book.
@@ -33,7 +33,7 @@ var stories = []story{
 func TestRareRows(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, plane.Flags(), append(live.Definitions(), definitions...))
-	scenes := make([]*scene, len(stories))
+	scenes := make([]*row, len(stories))
 	done := make([]bool, len(stories))
 	t.Run("first", func(t *testing.T) {
 		for i, story := range stories {

@@ -51,20 +51,21 @@ func TestBypass_Subresources(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.Create(t, &corev1.PersistentVolumeClaim{
-		ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "claim"},
-		Spec: corev1.PersistentVolumeClaimSpec{
-			AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
-			Resources:   corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}},
-		},
-	})
-	claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "claim"}}
-	wantDenied(t, w.Client.Status().Patch(t.Context(), claim, mergePatch(string(change))), "PersistentVolumeClaim", "the data of its volume")
+	w.Create(t, claim(metav1.ObjectMeta{Namespace: ns, Name: "claim"}))
+	volume := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "claim"}}
+	wantDenied(t, w.Client.Status().Patch(t.Context(), volume, mergePatch(string(change))), "PersistentVolumeClaim", "the data of its volume")
 	space := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}}
 	wantDenied(t, w.Client.Status().Patch(t.Context(), space, mergePatch(string(change))), "cluster-scoped")
 	w.Get(t, space)
 	space.OwnerReferences = []metav1.OwnerReference{ghost()}
 	wantDenied(t, w.Client.SubResource("finalize").Update(t.Context(), space), "cluster-scoped")
+}
+
+func claim(meta metav1.ObjectMeta) *corev1.PersistentVolumeClaim {
+	return &corev1.PersistentVolumeClaim{ObjectMeta: meta, Spec: corev1.PersistentVolumeClaimSpec{
+		AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
+		Resources:   corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}},
+	}}
 }
 
 // TestBypass_Finalizer: our finalizer is dropped by every verb, and stays.

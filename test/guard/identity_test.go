@@ -54,7 +54,7 @@ func TestTwoIdentities(t *testing.T) {
 	for _, user := range []client.Client{stranger, friend} {
 		await(t, "permissions count", func() error { return user.Create(t.Context(), configMap(ns, "probe"), client.DryRunAll) })
 	}
-	await(t, "the friend may read", func() error { return friend.Get(t.Context(), client.ObjectKeyFromObject(alpha), owner("Site", "", "")) })
+	await(t, "the friend may read", func() error { return friend.Get(t.Context(), client.ObjectKeyFromObject(alpha), owner("", "")) })
 
 	stale := reference(alpha, "Site")
 	stale.UID = staleUID

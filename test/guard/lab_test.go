@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"labhub.io/teamspace/test/world"
 )
@@ -24,7 +25,7 @@ func TestLab(t *testing.T) {
 	if answer := w.KubectlWith(t, file("alpha.yaml"), "apply", "-f", "-"); answer.Code != 0 {
 		t.Fatal(answer.Out)
 	}
-	alpha := owner("Site", "op-own", "alpha")
+	alpha := owner("op-own", "alpha")
 	w.Get(t, alpha)
 	var told strings.Builder
 	try := func(name string) {
@@ -51,9 +52,84 @@ func TestLab(t *testing.T) {
 		t.Error("a Namespace followed the mode of another namespace")
 	}
 
-	// What is well owned outlives a restart of the collector.
+	// A Namespace follows the mode of the cluster; here the guard is away altogether.
+	w.Stop(t, world.Manager)
+	try("alpha-space.yaml")
+	if !strings.HasSuffix(told.String(), "namespace/alpha-space created\n") {
+		t.Errorf("with the guard away:\n%s", told.String())
+	}
+	w.Start(t, world.Manager)
+	w.AwaitServing(t)
+
+	for cascade, stays := range map[string]bool{"background": false, "foreground": false, "orphan": true} {
+		t.Run(cascade, func(t *testing.T) { deleteAlpha(t, w, cascade, stays, file("alpha.yaml"), file("alpha-good.yaml")) })
+	}
+	t.Run("finalizer", func(t *testing.T) { holdAlpha(t, w, file("alpha.yaml"), file("alpha-good.yaml")) })
+
+	// What is well owned outlives a restart of the collector, and so does a Namespace that
+	// is never collected, though its owner is another one by now.
+	makeAlpha(t, w, file("alpha.yaml"), file("alpha-good.yaml"))
 	w.Restart(t, world.ControllerManager)
+	collected(t, w, "op-own")
 	w.Get(t, configMap("op-own", "alpha-good"))
+	space := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "alpha-space"}}
+	w.Get(t, space)
+	if space.DeletionTimestamp != nil || len(space.OwnerReferences) != 1 {
+		t.Errorf("alpha-space: deleted at %v, references %v", space.DeletionTimestamp, space.OwnerReferences)
+	}
+}
+
+// makeAlpha makes alpha and what it owns, unless they are there.
+func makeAlpha(t *testing.T, w *world.World, alpha, good string) {
+	t.Helper()
+	if answer := w.KubectlWith(t, alpha, "apply", "-f", "-"); answer.Code != 0 {
+		t.Fatal(answer.Out)
+	}
+	owner := owner("op-own", "alpha")
+	w.Get(t, owner)
+	if answer := w.KubectlWith(t, strings.ReplaceAll(good, "ALPHA_UID", string(owner.GetUID())), "apply", "-f", "-"); answer.Code != 0 {
+		t.Fatal(answer.Out)
+	}
+}
+
+// deleteAlpha deletes alpha in one of the three ways.
+func deleteAlpha(t *testing.T, w *world.World, cascade string, stays bool, alpha, good string) {
+	t.Helper()
+	makeAlpha(t, w, alpha, good)
+	w.MustKubectl(t, "-n", "op-own", "delete", "site", "alpha", "--cascade="+cascade, "--timeout=60s")
+	c := configMap("op-own", "alpha-good")
+	if !stays {
+		w.AwaitGone(t, c)
+		return
+	}
+	w.Get(t, c)
+	if len(c.OwnerReferences) > 0 {
+		t.Errorf("references %v, want none", c.OwnerReferences)
+	}
+	w.Delete(t, c)
+}
+
+// holdAlpha deletes alpha while a finalizer holds it: it is an owner as long as it is
+// there (K8).
+func holdAlpha(t *testing.T, w *world.World, alpha, good string) {
+	t.Helper()
+	makeAlpha(t, w, alpha, good)
+	held := owner("op-own", "alpha")
+	w.Patch(t, held, `{"metadata":{"finalizers":["own.labhub.io/hold"]}}`)
+	w.Delete(t, held)
+	collected(t, w, "op-own")
+	w.Get(t, configMap("op-own", "alpha-good"))
+	w.Patch(t, held, `{"metadata":{"finalizers":null}}`)
+	w.AwaitGone(t, configMap("op-own", "alpha-good"))
+}
+
+// collected waits until the collector has come to what is made now in a namespace in
+// which the guard is off.
+func collected(t *testing.T, w *world.World, ns string) {
+	t.Helper()
+	probe := configMap(ns, "probe", ghost())
+	w.Create(t, probe)
+	w.AwaitGone(t, probe)
 }
 
 // TestMode: a label is in effect within two seconds, in both directions.

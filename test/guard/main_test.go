@@ -3,25 +3,22 @@ package guard
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"labhub.io/teamspace/ownership/ownershiptest"
+	"labhub.io/teamspace/test/oracle/live"
 	"labhub.io/teamspace/test/world"
 )
 
@@ -29,53 +26,32 @@ var lab = &world.Shared{Prepare: prepare}
 
 func TestMain(m *testing.M) { lab.Run(m) }
 
+// siteType is the type of the ownership lab, and one version more.
+var siteType = live.Definition{
+	Group: "own.labhub.io", Kind: "Site", Namespaced: true, Versions: []live.Version{{Name: "v1"}, {Name: "v1beta1"}},
+}
+
 // prepare installs the types that own and are owned.
 func prepare(w *world.World) error {
-	ctx := context.Background()
-	for kind, scope := range map[string]apiextensionsv1.ResourceScope{
-		"Site": apiextensionsv1.NamespaceScoped, "Region": apiextensionsv1.ClusterScoped,
-	} {
-		if err := w.Client.Create(ctx, definition(kind, scope)); err != nil {
-			return fmt.Errorf("creating the type %s: %w", kind, err)
-		}
-		// A type is served a moment after it says so.
-		probe := owner(kind, "default", "probe")
-		err := wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, world.Patience, true, func(ctx context.Context) (bool, error) {
-			return w.Client.Create(ctx, probe, client.DryRunAll) == nil, nil
-		})
-		if err != nil {
-			return fmt.Errorf("waiting for the type %s: %w", kind, err)
+	cluster, err := live.New(w.Admin)
+	if err != nil {
+		return err
+	}
+	for _, d := range append(live.Definitions(), siteType) {
+		if err := cluster.Define(context.Background(), d); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-func definition(kind string, scope apiextensionsv1.ResourceScope) *apiextensionsv1.CustomResourceDefinition {
-	singular := strings.ToLower(kind)
-	return &apiextensionsv1.CustomResourceDefinition{
-		ObjectMeta: metav1.ObjectMeta{Name: singular + "s.own.labhub.io"},
-		Spec: apiextensionsv1.CustomResourceDefinitionSpec{
-			Group: "own.labhub.io", Scope: scope,
-			Names: apiextensionsv1.CustomResourceDefinitionNames{Kind: kind, Plural: singular + "s", Singular: singular},
-			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{
-				Name: "v1", Served: true, Storage: true,
-				Schema: &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{
-					Type: "object", XPreserveUnknownFields: new(true),
-				}},
-			}},
-		},
-	}
-}
-
-// owner is a Site in a namespace, or a Region.
-func owner(kind, namespace, name string) *unstructured.Unstructured {
+// owner is a Site without anything but its name.
+func owner(namespace, name string) *unstructured.Unstructured {
 	o := &unstructured.Unstructured{}
 	o.SetAPIVersion("own.labhub.io/v1")
-	o.SetKind(kind)
+	o.SetKind("Site")
+	o.SetNamespace(namespace)
 	o.SetName(name)
-	if kind == "Site" {
-		o.SetNamespace(namespace)
-	}
 	return o
 }
 
@@ -110,7 +86,7 @@ func namespace(t *testing.T, w *world.World, name string, labels ...string) stri
 // site creates a Site.
 func site(t *testing.T, w *world.World, namespace, name string) *unstructured.Unstructured {
 	t.Helper()
-	o := owner("Site", namespace, name)
+	o := owner(namespace, name)
 	w.Create(t, o)
 	return o
 }

@@ -140,7 +140,7 @@ func TestStaleUID(t *testing.T) {
 	alpha := site(t, w, ns, "again")
 	before := reference(alpha, "Site")
 	w.Delete(t, alpha)
-	w.AwaitGone(t, owner("Site", ns, "again"))
+	w.AwaitGone(t, owner(ns, "again"))
 	now := site(t, w, ns, "again")
 	wantDenied(t, w.Client.Create(t.Context(), configMap(ns, "late", before)), string(now.GetUID()), "use that uid")
 	w.Create(t, configMap(ns, "late", reference(now, "Site")))

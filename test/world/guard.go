@@ -15,7 +15,7 @@ func (w *World) Sandbox() string { return w.binary("sandbox") }
 
 // AwaitServing waits until the guard denies: after the manager was away, or hung, the
 // API server may go on for a moment as if it still were.
-func (w *World) AwaitServing(t *testing.T) {
+func (w *World) AwaitServing(t testing.TB) {
 	t.Helper()
 	Eventually(t, Patience, "the guard denies", func() error {
 		probe := &corev1.ConfigMap{}

@@ -10,9 +10,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	admissionv1 "k8s.io/api/admission/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
+	"labhub.io/teamspace/ownership/explain"
 	"labhub.io/teamspace/ownership/ownershiptest"
 )
 
@@ -196,5 +200,20 @@ func TestHandler_BadObjects(t *testing.T) {
 				t.Errorf("%s: %+v, want 400", raw, got)
 			}
 		}
+	}
+}
+
+// TestWording is case C59: people meet the refusal of a client's own helper in a log and
+// take it for ours, or ours for that.
+func TestWording(t *testing.T) {
+	owner := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "w", UID: "uid-w"}}
+	owned := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "b", Name: "c"}}
+	err := controllerutil.SetControllerReference(owner, owned, clientgoscheme.Scheme)
+	if err == nil || strings.Contains(err.Error(), "metadata.ownerReferences[") {
+		t.Errorf("the helper says %v: our sentences can be told from it no more", err)
+	}
+	problem := explain.Problem{Field: "name", Value: "w", Wrong: "a", Consequence: "b", Fix: "c"}
+	if !strings.HasPrefix(problem.Message(), "metadata.ownerReferences[0].name: ") {
+		t.Errorf("ours says %s", problem.Message())
 	}
 }

@@ -9,10 +9,11 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{ .Release.Name }}-controller
 {{- end }}
 
-{{- define "teamspace.controllerSelector" -}}
+{{- /* The pods of a part; called with the root and the part's name. */ -}}
+{{- define "teamspace.selector" -}}
 app.kubernetes.io/name: teamspace
-app.kubernetes.io/instance: {{ .Release.Name }}
-app.kubernetes.io/component: controller
+app.kubernetes.io/instance: {{ (index . 0).Release.Name }}
+app.kubernetes.io/component: {{ index . 1 }}
 {{- end }}
 
 {{- define "teamspace.webhookName" -}}
