@@ -1,5 +1,4 @@
-// Command manager runs a part of TeamSpace: the controller that serves TeamSpaces, or the
-// webhooks that guard owner references.
+// Command manager runs TeamSpace: the controller that serves TeamSpaces.
 package main
 
 import (

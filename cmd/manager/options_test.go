@@ -12,14 +12,15 @@ import (
 	"labhub.io/teamspace/archive"
 )
 
-func parsed[P part](t *testing.T, p P, args ...string) P {
+func parsed(t *testing.T, args ...string) *options {
 	t.Helper()
+	o := defaultOptions()
 	flags := pflag.NewFlagSet("run", pflag.ContinueOnError)
-	p.addFlags(flags)
+	o.addFlags(flags)
 	if err := flags.Parse(args); err != nil {
 		t.Fatal(err)
 	}
-	return p
+	return o
 }
 
 func TestOptions_Validate(t *testing.T) {
@@ -33,87 +34,94 @@ func TestOptions_Validate(t *testing.T) {
 		"no name of a namespace":       {[]string{"--release-namespace=Bad_NS"}, `"Bad_NS"`},
 		"an unknown log format":        {[]string{"--release-namespace=ns", "--log-format=xml"}, `"xml"`},
 		"an unknown log level":         {[]string{"--release-namespace=ns", "--log-level=loud"}, `"loud"`},
+		"nobody to work":               {[]string{"--release-namespace=ns", "--concurrency=0"}, "--concurrency"},
+		"an unknown mode":              {[]string{"--release-namespace=ns", "--guard-mode=deny"}, "enforce, warn, audit or off"},
+		"an address without a host":    {[]string{"--release-namespace=ns", "--webhook-bind-address=9443"}, `"9443"`},
+		"an impossible port":           {[]string{"--release-namespace=ns", "--webhook-bind-address=:99999"}, "1 to 65535"},
+		"nothing to do":                {[]string{"--release-namespace=ns", "--webhooks=false", "--controllers=false"}, "nothing to do"},
 		"the last of two flags counts": {[]string{"--release-namespace=", "--release-namespace=ns"}, ""},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("POD_NAMESPACE", "")
-			wantError(t, parsed(t, newControllerOptions(), tc.args...).validate(), tc.want)
-			wantError(t, parsed(t, newWebhookOptions(), tc.args...).validate(), tc.want)
+			err := parsed(t, tc.args...).validate()
+			switch {
+			case tc.want == "" && err != nil:
+				t.Errorf("validate: %v", err)
+			case tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)):
+				t.Errorf("validate = %v, want an error that names %s", err, tc.want)
+			}
 		})
 	}
 }
 
-// wantError wants an error that names something, or none.
-func wantError(t *testing.T, err error, want string) {
-	t.Helper()
-	switch {
-	case want == "" && err != nil:
-		t.Errorf("validate: %v", err)
-	case want != "" && (err == nil || !strings.Contains(err.Error(), want)):
-		t.Errorf("validate = %v, want an error that names %s", err, want)
-	}
-}
-
-func TestControllerOptions_Validate(t *testing.T) {
-	t.Setenv("POD_NAMESPACE", "ns")
-	wantError(t, parsed(t, newControllerOptions(), "--concurrency=0").validate(), "--concurrency")
-}
-
-func TestWebhookOptions_Validate(t *testing.T) {
-	t.Setenv("POD_NAMESPACE", "ns")
-	for flag, want := range map[string]string{
-		"--guard-mode=audit":                  "",
-		"--guard-mode=deny":                   "enforce, warn, audit or off",
-		"--webhook-bind-address=127.0.0.1:80": "",
-		"--webhook-bind-address=9443":         `"9443"`,
-		"--webhook-bind-address=:99999":       "1 to 65535",
+// TestOptions_Parts: a part that is asked for is the only one, unless both are.
+func TestOptions_Parts(t *testing.T) {
+	for args, want := range map[string][2]bool{
+		"":                                 {true, true},
+		"--controllers":                    {true, false},
+		"--webhooks":                       {false, true},
+		"--webhooks=false":                 {true, false},
+		"--controllers=false":              {false, true},
+		"--webhooks --controllers":         {true, true},
+		"--webhooks --controllers=false":   {false, true},
+		"--webhooks=false --controllers=0": {false, false},
 	} {
-		wantError(t, parsed(t, newWebhookOptions(), flag).validate(), want)
+		o := defaultOptions()
+		flags := pflag.NewFlagSet("run", pflag.ContinueOnError)
+		o.addFlags(flags)
+		if err := flags.Parse(strings.Fields(args)); err != nil {
+			t.Fatal(err)
+		}
+		o.complete(flags)
+		if got := [2]bool{o.controllers, o.webhooks}; got != want {
+			t.Errorf("%q: controllers, webhooks = %t, want %t", args, got, want)
+		}
+		options := managerOptions(newScheme(), o)
+		if options.LeaderElection != want[0] {
+			t.Errorf("%q: leader election %t", args, options.LeaderElection)
+		}
+		if got := len(options.Cache.ByObject) > 2; got != want[1] {
+			t.Errorf("%q: %d types are cached", args, len(options.Cache.ByObject))
+		}
 	}
 }
 
 func TestOptions_ReleaseNamespaceOfThePod(t *testing.T) {
 	t.Setenv("POD_NAMESPACE", "of-the-pod")
-	if got := parsed(t, newWebhookOptions()).releaseNamespace; got != "of-the-pod" {
+	if got := parsed(t).releaseNamespace; got != "of-the-pod" {
 		t.Errorf("release namespace %q, want that of the pod", got)
 	}
-	if got := parsed(t, newWebhookOptions(), "--release-namespace=other").releaseNamespace; got != "other" {
+	if got := parsed(t, "--release-namespace=other").releaseNamespace; got != "other" {
 		t.Errorf("release namespace %q, want that of the flag", got)
 	}
 }
 
 func TestCommand_HelpNamesEveryFlag(t *testing.T) {
-	for name, p := range map[string]part{"controller": newControllerOptions(), "webhook": newWebhookOptions()} {
-		var out bytes.Buffer
-		command := newCommand()
-		command.SetOut(&out)
-		command.SetArgs([]string{"run", name, "--help"})
-		if err := command.Execute(); err != nil {
-			t.Fatal(err)
-		}
-		flags := pflag.NewFlagSet(name, pflag.ContinueOnError)
-		p.addFlags(flags)
-		flags.VisitAll(func(flag *pflag.Flag) {
-			if !strings.Contains(out.String(), "--"+flag.Name) || flag.Usage == "" {
-				t.Errorf("the help of %s does not explain --%s", name, flag.Name)
-			}
-		})
+	var out bytes.Buffer
+	command := newCommand()
+	command.SetOut(&out)
+	command.SetArgs([]string{"run", "--help"})
+	if err := command.Execute(); err != nil {
+		t.Fatal(err)
 	}
+	flags := pflag.NewFlagSet("run", pflag.ContinueOnError)
+	defaultOptions().addFlags(flags)
+	flags.VisitAll(func(flag *pflag.Flag) {
+		if !strings.Contains(out.String(), "--"+flag.Name) || flag.Usage == "" {
+			t.Errorf("the help does not explain --%s", flag.Name)
+		}
+	})
 }
 
 func TestCommand_Refuses(t *testing.T) {
 	t.Setenv("POD_NAMESPACE", "ns")
 	for name, args := range map[string][]string{
 		"an unknown command":  {"walk"},
-		"an unknown part":     {"run", "everything"},
-		"an unknown flag":     {"run", "controller", "--fast"},
-		"an argument":         {"run", "controller", "now"},
-		"a flag of the other": {"run", "webhook", "--concurrency=1"},
-		"a wrong flag value":  {"run", "controller", "--terminating-after=soon"},
-		"a wrong mode":        {"run", "webhook", "--guard-mode=deny"},
-		"a kubeconfig absent": {"run", "controller", "--kubeconfig=/nonexistent/kubeconfig"},
-		"for the webhook too": {"run", "webhook", "--kubeconfig=/nonexistent/kubeconfig"},
+		"an unknown flag":     {"run", "--fast"},
+		"an argument":         {"run", "now"},
+		"a wrong flag value":  {"run", "--terminating-after=soon"},
+		"a kubeconfig absent": {"run", "--kubeconfig=/nonexistent/kubeconfig"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			command := newCommand()
@@ -131,7 +139,7 @@ func TestNewLogger(t *testing.T) {
 	for _, format := range []string{formatJSON, formatConsole} {
 		o := defaultOptions()
 		o.logFormat, o.logLevel = format, "error"
-		log, err := newLogger(&o)
+		log, err := newLogger(o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -156,9 +164,9 @@ func TestProtectedNamespaces(t *testing.T) {
 }
 
 func TestManagerOptions(t *testing.T) {
-	o := newControllerOptions()
+	o := defaultOptions()
 	o.releaseNamespace = "release"
-	got := o.managerOptions()
+	got := managerOptions(newScheme(), o)
 	if !got.LeaderElection || got.LeaderElectionNamespace != "release" || !got.LeaderElectionReleaseOnCancel {
 		t.Errorf("leader election: %t in %q, released %t", got.LeaderElection, got.LeaderElectionNamespace, got.LeaderElectionReleaseOnCancel)
 	}

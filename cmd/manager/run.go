@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"time"
 
@@ -19,45 +20,48 @@ import (
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"labhub.io/teamspace/api/v1alpha1"
 )
 
-// stopTimeout bounds a clean stop. Passes are cancelled by the signal; what is left is
-// to give the lease back, and to answer who has asked.
+// stopTimeout bounds a clean stop. Passes are cancelled by the signal; what is left is to
+// give the lease back.
 const stopTimeout = 3 * time.Second
 
-// connect sets up the log and the credentials of a process.
-func (o *options) connect() (logr.Logger, *rest.Config, error) {
+// run wires the manager and runs it until the context ends.
+func run(ctx context.Context, o *options) error {
 	log, err := newLogger(o)
 	if err != nil {
-		return logr.Logger{}, nil, err
+		return err
 	}
 	ctrl.SetLogger(log)
 	klog.SetLogger(log.WithName("client-go"))
+
 	config, err := loadConfig(o.kubeconfig)
-	return log, config, err
-}
-
-// managerOptions are those of every part.
-func (o *options) managerOptions() ctrl.Options {
-	graceful := stopTimeout
-	return ctrl.Options{
-		Scheme:                  newScheme(),
-		Cache:                   cache.Options{DefaultTransform: cache.TransformStripManagedFields()},
-		Metrics:                 metricsserver.Options{BindAddress: o.metricsAddress},
-		HealthProbeBindAddress:  o.probeAddress,
-		GracefulShutdownTimeout: &graceful,
+	if err != nil {
+		return err
 	}
-}
-
-// start runs the manager until the context ends.
-func start(ctx context.Context, mgr ctrl.Manager) error {
+	mgr, err := ctrl.NewManager(config, managerOptions(newScheme(), o))
+	if err != nil {
+		return fmt.Errorf("setting up the manager: %w", err)
+	}
+	if o.controllers {
+		if err := addControllers(mgr, log, config, o); err != nil {
+			return fmt.Errorf("setting up the controllers: %w", err)
+		}
+	}
+	if o.webhooks {
+		if err := addWebhooks(mgr, config, o); err != nil {
+			return fmt.Errorf("setting up the webhooks: %w", err)
+		}
+	}
 	if err := addProbes(mgr); err != nil {
 		return fmt.Errorf("setting up the probes: %w", err)
 	}
+	log.Info("Starting", "version", version(), "controllers", o.controllers, "webhooks", o.webhooks, "releaseNamespace", o.releaseNamespace)
 	return mgr.Start(ctx)
 }
 
@@ -103,7 +107,27 @@ func newScheme() *runtime.Scheme {
 	return scheme
 }
 
-// addProbes makes the process ready when its cache has caught up with the cluster.
+// managerOptions has what the parts need that are asked for: an account of the chart may
+// read no more than that.
+func managerOptions(scheme *runtime.Scheme, o *options) ctrl.Options {
+	graceful := stopTimeout
+	options := ctrl.Options{
+		Scheme:                  scheme,
+		Cache:                   cache.Options{DefaultTransform: cache.TransformStripManagedFields(), ByObject: map[client.Object]cache.ByObject{}},
+		Metrics:                 metricsserver.Options{BindAddress: o.metricsAddress},
+		HealthProbeBindAddress:  o.probeAddress,
+		GracefulShutdownTimeout: &graceful,
+	}
+	if o.controllers {
+		controllerOptions(&options, o)
+	}
+	if o.webhooks {
+		maps.Copy(options.Cache.ByObject, o.certificate().CacheOptions())
+	}
+	return options
+}
+
+// addProbes makes the manager ready when its cache has caught up with the cluster.
 func addProbes(mgr ctrl.Manager) error {
 	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
 		return err

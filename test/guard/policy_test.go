@@ -2,6 +2,7 @@ package guard
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"testing"
 
@@ -44,7 +45,6 @@ func TestPolicy_TeamNamespace(t *testing.T) {
 		"the label removed":              {`{"metadata":{"labels":{"platform.labhub.io/teamspace":null}}}`, "the label"},
 		"the reference removed":          {`{"metadata":{"ownerReferences":null}}`, "owner references to a TeamSpace"},
 		"the adopt annotation":           {`{"metadata":{"annotations":{"platform.labhub.io/adopt":"guarded"}}}`, `the verb "adopt"`},
-		"the way round the protection":   {`{"metadata":{"annotations":{"platform.labhub.io/allow-delete":"true"}}}`, `the verb "adopt"`},
 		"a finalizer beside a reference": {`{"metadata":{"ownerReferences":[],"finalizers":["x.example/y"]}}`, "owner references to a TeamSpace"},
 	} {
 		for _, write := range []func(client.Object, client.Patch) error{
@@ -81,8 +81,18 @@ func TestPolicy_BreakGlass(t *testing.T) {
 	ns := world.TeamNamespace("burning")
 	w.Get(t, ns)
 	before := ns.UID
-	w.MustKubectl(t, "annotate", "namespace", ns.Name, "platform.labhub.io/allow-delete=true")
-	w.MustKubectl(t, "delete", "namespace", ns.Name, "--wait=false")
+	c := tenant(t, w, "firefighter")
+	for _, value := range []string{"false", "yes", ""} {
+		ns.Annotations = map[string]string{"platform.labhub.io/allow-delete": value}
+		if err := c.Update(t.Context(), ns); err != nil {
+			t.Fatal(err)
+		}
+		wantRefused(t, c.Delete(t.Context(), world.TeamNamespace("burning")), policy)
+	}
+	ns.Annotations["platform.labhub.io/allow-delete"] = "true"
+	if err := errors.Join(c.Update(t.Context(), ns), c.Delete(t.Context(), ns)); err != nil {
+		t.Fatal(err)
+	}
 	world.Eventually(t, world.CollectorPatience, "the namespace is made again", func() error {
 		again := world.TeamNamespace("burning")
 		if err := w.Client.Get(t.Context(), client.ObjectKeyFromObject(again), again); err != nil {
