@@ -94,6 +94,7 @@ func TestReports(t *testing.T) {
 	elsewhere := []string{"does not exist in namespace", "must be unless it is cluster-scoped", "would delete this"}
 	scope := []string{"is cluster-scoped", "would never delete this", "delete it in a finalizer of the owner, or own it by a cluster-scoped object"}
 
+	var told strings.Builder
 	for _, r := range []report{
 		{"C01 a pod of another namespace", &corev1.Pod{ObjectMeta: meta(o.there), Spec: deploymentSpec().Template.Spec}, refs(pod), elsewhere, nil},
 		{"C02 a binding in kube-system", &rbacv1.RoleBinding{ObjectMeta: meta("kube-system"), RoleRef: roleRef}, refs(controlling), elsewhere, nil},
@@ -116,15 +117,18 @@ func TestReports(t *testing.T) {
 		{"C19 of a kind that is not served here", &appsv1.Deployment{ObjectMeta: meta(o.here), Spec: deploymentSpec()}, refs(unserved), nil, []string{"other.example/v1 has no kind Site"}},
 		{"C20 copied with its references", &corev1.ConfigMap{ObjectMeta: meta(o.there)}, refs(o.live(t, "v1", "ConfigMap", "src")), elsewhere, nil},
 	} {
-		t.Run(r.name, func(t *testing.T) { r.check(t, w) })
+		t.Run(r.name, func(t *testing.T) { told.WriteString("## " + r.name + "\n" + r.check(t, w)) })
 	}
+	golden(t, "reports.txt", told.String())
 }
 
 const siteVersion = "own.labhub.io/v1"
 
 func refs(list ...metav1.OwnerReference) []metav1.OwnerReference { return list }
 
-func (r report) check(t *testing.T, w *world.World) {
+// check asks for the object by kubectl, and returns what that prints and what the API
+// server tells a machine.
+func (r report) check(t *testing.T, w *world.World) string {
 	t.Helper()
 	r.object.SetOwnerReferences(r.refs)
 	gvk, err := w.Client.GroupVersionKindFor(r.object)
@@ -149,6 +153,13 @@ func (r report) check(t *testing.T, w *world.World) {
 			t.Errorf("the answer lacks %q: %s", word, answer.Out)
 		}
 	}
+	text := answer.Out
+	if denied {
+		for _, cause := range causes(t, w.Client.Create(t.Context(), r.object, client.DryRunAll)) {
+			text += fmt.Sprintf("cause: %s %s\n", cause.Type, cause.Field)
+		}
+	}
+	return text
 }
 
 func custom(apiVersion, kind, namespace string) *unstructured.Unstructured {

@@ -125,6 +125,21 @@ func status(t *testing.T, err error) metav1.Status {
 	return answer.Status()
 }
 
+// causes are what is wrong, for machines. Each stands in the message too.
+func causes(t *testing.T, err error) []metav1.StatusCause {
+	t.Helper()
+	got := status(t, err)
+	if got.Code != 403 || got.Reason != metav1.StatusReasonForbidden || got.Details == nil || len(got.Details.Causes) == 0 {
+		t.Fatalf("got %+v, want a denial with causes", got)
+	}
+	for _, cause := range got.Details.Causes {
+		if !strings.Contains(got.Message, cause.Message) {
+			t.Errorf("the message lacks the cause %q: %s", cause.Message, got.Message)
+		}
+	}
+	return got.Details.Causes
+}
+
 func mergePatch(text string) client.Patch {
 	return client.RawPatch(types.MergePatchType, []byte(text))
 }
