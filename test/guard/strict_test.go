@@ -25,7 +25,7 @@ func TestStrict(t *testing.T) {
 		"--controller-manager-flag=use-service-account-credentials=false",
 		"--apiserver-flag=enable-admission-plugins=NodeRestriction,OwnerReferencesPermissionEnforcement",
 	}})
-	if err := prepare(w); err != nil {
+	if err := prepare(t.Context(), w); err != nil {
 		t.Fatal(err)
 	}
 	t.Run("collector", func(t *testing.T) { collectorFinds(t, w, "strict") })
