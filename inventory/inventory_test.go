@@ -3,6 +3,8 @@ package inventory
 import (
 	"context"
 	"errors"
+	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -80,7 +82,7 @@ func newLab(t *testing.T, objects ...runtime.Object) *lab {
 func (l *lab) owner(t *testing.T, namespace, kind, name string) Owner {
 	t.Helper()
 	l.clock.Step(time.Second)
-	return l.reader.Owner(t.Context(), namespace, metav1.OwnerReference{APIVersion: "acme.example/v1", Kind: kind, Name: name})
+	return l.reader.GetOwner(t.Context(), l.reader.Now(), namespace, metav1.OwnerReference{APIVersion: "acme.example/v1", Kind: kind, Name: name})
 }
 
 func object(kind, namespace, name string) *metav1.PartialObjectMetadata {
@@ -104,8 +106,11 @@ func TestReader_Owner(t *testing.T) {
 		"cluster-scoped, of the same":   {"", "ClusterWidget", "cw", rules.Found, "clusterwidgets", ""},
 		"a list":                        {"a", "WidgetList", "w", rules.NotFound, "", "a"},
 		"a type that cannot be watched": {"a", "OnlyGet", "x", rules.NotFound, "onlygets", "a"},
-		"a type that cannot be read":    {"a", "WriteOnly", "x", rules.Failed, "", ""},
+		"a type without a GET":          {"a", "WriteOnly", "x", rules.NotFound, "writeonlys", "a"},
 		"a kind that nobody has":        {"a", "Gadget", "x", rules.Failed, "", ""},
+		"a path for a name":             {"a", "Widget", "../../b/widgets/w", rules.NotFound, "", "a"},
+		"a part of a path for a name":   {"a", "Widget", "..", rules.NotFound, "", "a"},
+		"an encoded path for a name":    {"a", "Widget", "%2e%2e", rules.NotFound, "", "a"},
 		"bad scope: nowhere to look":    {"", "Widget", "w", rules.Failed, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -197,6 +202,44 @@ func TestReader_Failures(t *testing.T) {
 	}
 }
 
+// TestReader_ReadsTypesOnce: one request reads the types once at most, whatever it names.
+func TestReader_ReadsTypesOnce(t *testing.T) {
+	l := newLab(t)
+	l.owner(t, "a", "Widget", "w")
+	l.clock.Step(time.Second)
+	began, asked := l.reader.Now(), l.types.asked
+	var requests sync.WaitGroup
+	for i := range 500 {
+		requests.Go(func() {
+			ref := metav1.OwnerReference{APIVersion: fmt.Sprintf("g%d.example/v1", i), Kind: "Thing", Name: "x"}
+			if got := l.reader.GetOwner(t.Context(), began, "a", ref); got.Facts.Mapping.Resolves() {
+				t.Errorf("%s resolves", ref.APIVersion)
+			}
+		})
+	}
+	requests.Wait()
+	if again := l.types.asked - asked; again != 1 {
+		t.Errorf("asked %d times", again)
+	}
+}
+
+// TestCatalog_Silent: what a server that does not answer serves is not known: it has not
+// vanished, and nothing else is suggested for it (P12).
+func TestCatalog_Silent(t *testing.T) {
+	l := newLab(t)
+	l.types.lists = append(l.types.lists, resources("acme.example/v2", metav1.APIResource{Name: "gadgets", Kind: "Gadget", Namespaced: true, Verbs: verbs}))
+	ref := metav1.OwnerReference{APIVersion: "acme.example/v1", Kind: "Widget", Name: "w"}
+	l.reader.GetOwner(t.Context(), l.reader.Now(), "a", ref)
+	l.clock.Step(time.Second)
+	l.types.lists = l.types.lists[1:]
+	l.types.lists[0].APIResources = append(l.types.lists[0].APIResources, metav1.APIResource{Name: "widgets", Kind: "Widget", Namespaced: true, Verbs: verbs})
+	l.types.err = &discovery.ErrGroupDiscoveryFailed{Groups: map[schema.GroupVersion]error{{Group: "acme.example", Version: "v1"}: errors.New("boom")}}
+	got := l.reader.GetOwner(t.Context(), l.reader.Now(), "a", ref)
+	if got.Facts.Mapping.Type.Serving != graph.NotServed || len(got.Suggest) > 0 {
+		t.Errorf("got %+v, suggested %v", got.Facts.Mapping, got.Suggest)
+	}
+}
+
 // TestCatalog_FailedGroup: the kinds of a group whose server is away do not resolve, and
 // the others do.
 func TestCatalog_FailedGroup(t *testing.T) {
@@ -205,21 +248,5 @@ func TestCatalog_FailedGroup(t *testing.T) {
 	l.types.lists = append(l.types.lists, resources("a/b/c"))
 	if got := l.owner(t, "a", "Widget", "w"); got.Facts.Answer != rules.Found {
 		t.Errorf("got %+v", got.Facts)
-	}
-}
-
-func TestCatalog_Monitored(t *testing.T) {
-	l := newLab(t)
-	l.types.lists = append(l.types.lists, resources("v1", metav1.APIResource{Name: "events", Kind: "Event", Namespaced: true, Verbs: verbs}))
-	snapshot, err := l.reader.catalog.Snapshot(t.Context(), time.Time{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for kind, unmonitored := range map[[2]string]bool{
-		{"v1", "Event"}: true, {"acme.example/v1", "OnlyGet"}: true, {"acme.example/v1", "Widget"}: false,
-	} {
-		if got := snapshot.Types.Resolve(kind[0], kind[1]).Type; got.Unmonitored != unmonitored || got.Kind != kind[1] {
-			t.Errorf("%v: %+v", kind, got)
-		}
 	}
 }

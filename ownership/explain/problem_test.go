@@ -71,6 +71,8 @@ func TestProblems(t *testing.T) {
 			rules.R11, rules.K6, explain.Error, true, `\.uid: Invalid value: "old": StatefulSet "db" in namespace "a" has uid "new"; this looks like a restore; the garbage collector would delete this PersistentVolumeClaim, and with it the data of its volume within seconds`},
 		{"K6 of a cluster-scoped kind", "ClusterWidget p =new\nConfigMap a/c -> ClusterWidget p =old", "ConfigMap a/c",
 			rules.R11, rules.K6, explain.Error, true, `ClusterWidget "p" has uid "new"; .*; use that uid or drop the reference`},
+		{"K4 a path for a name", "ConfigMap a/c -> Widget ../../b/widgets/w", "ConfigMap a/c",
+			rules.R11, rules.K4, explain.Error, true, `no object can have this name; the garbage collector would delete this ConfigMap, or never delete it; use the name of the owner`},
 		{"K2-names a list kind", "Widget a/w\nConfigMap a/c -> WidgetList:acme.example/v1 w =Widget/a/w", "ConfigMap a/c",
 			rules.R15, rules.K4, explain.Error, true, `kind WidgetList is a list`},
 		{"R08 another owner is solid", "Widget a/w\nConfigMap a/c -> Widget w; Widget ghost", "ConfigMap a/c",
@@ -215,7 +217,7 @@ func TestMessage_OneLine(t *testing.T) {
 func TestProblems_Consequence(t *testing.T) {
 	s := subject(t, "Widget a/w\nConfigMap a/c -> Widget w; Gizmo:nowhere.example/v1 g; Widget ghost", "ConfigMap a/c")
 	problems := explain.Problems(s)
-	if len(problems) != 2 || !strings.Contains(problems[1].Consequence, "never delete this ConfigMap as long as that holds") {
+	if len(problems) != 2 || !strings.Contains(problems[1].Consequence, "never delete this ConfigMap as long as ownerReferences[1] cannot be judged") {
 		t.Error(explain.Join(problems))
 	}
 	s = subject(t, "Widget a/w\nClusterWidget p\nClusterRole r -> ClusterWidget ghost; Widget w =Widget/a/w", "ClusterRole r")

@@ -48,7 +48,7 @@ type Subject struct {
 	// IgnoresPolicy: a DELETE takes the collector's finalizers off, whatever its
 	// policy (Event).
 	IgnoresPolicy bool
-	Finalizers  []string
+	Finalizers    []string
 	// References are in list order.
 	References []Judged
 	// Dependents counts the objects that have a reference with the object's

@@ -5,10 +5,11 @@ package collector
 // the collector never learns that it is being deleted, it goes on judging it then.
 func polledDying(s *row) {
 	const before = `
+		Event a/q [acme.example/hold] -> Event q
 		Widget a/r -> Event q
-		Event a/q [acme.example/hold] -> Widget r; Event q
 	`
 	s.Plays(before, before)
+	s.SetOwners("Event/a/q", s.object("Event a/q -> Widget r; Event q").Owners)
 	s.Plays("delete background Event a/q", `
 		Widget a/r -> Event q
 		Event a/q dying [acme.example/hold] -> Widget r; Event q

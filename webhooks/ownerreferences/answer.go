@@ -3,6 +3,7 @@ package ownerreferences
 import (
 	"fmt"
 	"net/http"
+	"slices"
 
 	admissionv1 "k8s.io/api/admission/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -23,19 +24,25 @@ type reply struct {
 	mode     Mode
 	verdict  string // what enforce would make of it
 	message  string
-	problems []explain.Problem
+	problems []explain.Problem // those that are told
+	more     int               // those that are not
 }
 
 func answer(mode Mode, problems []explain.Problem) reply {
-	r := reply{mode: mode, verdict: verdictAllowed, problems: problems}
-	for _, p := range problems {
-		if p.Deny {
-			r.verdict = verdictDenied
-		} else if r.verdict == verdictAllowed {
-			r.verdict = verdictWarned
-		}
+	r := reply{mode: mode, verdict: verdictAllowed}
+	r.problems, r.more = explain.Cut(problems)
+	switch {
+	case len(problems) == 0:
+		return r
+	case r.problems[0].Deny:
+		r.verdict = verdictDenied
+	default:
+		r.verdict = verdictWarned
 	}
 	r.message = explain.Join(r.complaints())
+	if r.more > 0 {
+		r.message += fmt.Sprintf("; and %d more", r.more)
+	}
 	return r
 }
 
@@ -44,13 +51,7 @@ func (r reply) complaints() []explain.Problem {
 	if r.verdict != verdictDenied {
 		return r.problems
 	}
-	var denied []explain.Problem
-	for _, p := range r.problems {
-		if p.Deny {
-			denied = append(denied, p)
-		}
-	}
-	return denied
+	return slices.DeleteFunc(slices.Clone(r.problems), func(p explain.Problem) bool { return !p.Deny })
 }
 
 func (r reply) response() admission.Response {
@@ -81,7 +82,7 @@ func (r reply) denial() admission.Response {
 		details.Causes = append(details.Causes, metav1.StatusCause{
 			Type:    metav1.CauseTypeFieldValueInvalid,
 			Message: p.Message(),
-			Field:   field(p),
+			Field:   p.Path(),
 		})
 	}
 	return admission.Response{AdmissionResponse: admissionv1.AdmissionResponse{
@@ -94,12 +95,4 @@ func (r reply) denial() admission.Response {
 			Details: details,
 		},
 	}}
-}
-
-func field(p explain.Problem) string {
-	path := fmt.Sprintf("metadata.ownerReferences[%d]", p.Index)
-	if p.Field != "" {
-		path += "." + p.Field
-	}
-	return path
 }

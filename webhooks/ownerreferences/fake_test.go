@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	admissionv1 "k8s.io/api/admission/v1"
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -52,7 +53,9 @@ var servedTypes = graph.NewTypes(
 	graph.Type{APIVersion: "acme.example/v1", Kind: "Lately", Namespaced: true, Serving: graph.VanishedRecently},
 )
 
-func (c *cluster) Owner(_ context.Context, namespace string, ref metav1.OwnerReference) inventory.Owner {
+func (c *cluster) Now() time.Time { return time.Time{} }
+
+func (c *cluster) GetOwner(_ context.Context, _ time.Time, namespace string, ref metav1.OwnerReference) inventory.Owner {
 	c.reads.Add(1)
 	mapping := servedTypes.Resolve(ref.APIVersion, ref.Kind)
 	owner := inventory.Owner{Facts: rules.Facts{Mapping: mapping}, Suggest: servedTypes.Suggest(ref.Kind)}
@@ -114,6 +117,11 @@ func widget(name string, uid types.UID) metav1.OwnerReference {
 
 func ref(apiVersion, kind, name string, uid types.UID) metav1.OwnerReference {
 	return metav1.OwnerReference{APIVersion: apiVersion, Kind: kind, Name: name, UID: uid}
+}
+
+func controlling(r metav1.OwnerReference) metav1.OwnerReference {
+	r.Controller = new(true)
+	return r
 }
 
 func blocking(r metav1.OwnerReference) metav1.OwnerReference {

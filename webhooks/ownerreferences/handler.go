@@ -45,7 +45,7 @@ type Options struct {
 // Handler answers admission requests.
 type Handler struct {
 	modes  modes
-	judge  judge
+	owners Owners
 	access Access
 }
 
@@ -53,7 +53,7 @@ type Handler struct {
 func New(options Options) *Handler {
 	return &Handler{
 		modes:  modes{namespaces: options.Namespaces, cluster: options.Mode},
-		judge:  judge{owners: options.Owners},
+		owners: options.Owners,
 		access: options.Access,
 	}
 }
@@ -73,12 +73,7 @@ func (h *Handler) Handle(ctx context.Context, review admission.Request) admissio
 	if mode == Off {
 		return admission.Allowed("")
 	}
-	subject, owners := h.judge.subject(ctx, req)
-	problems := explain.Problems(subject)
-	if len(problems) > 0 {
-		h.reveal(ctx, req, owners, &subject)
-		problems = explain.Problems(subject)
-	}
+	problems := h.judge(ctx, req)
 	a := answer(mode, problems)
 	verdicts.WithLabelValues(string(mode), a.verdict).Inc()
 	if a.verdict != verdictAllowed {
@@ -86,4 +81,18 @@ func (h *Handler) Handle(ctx context.Context, review admission.Request) admissio
 			"kind", req.object.Kind, "namespace", req.object.Namespace, "name", req.object.Name, "message", a.message)
 	}
 	return a.response()
+}
+
+// judge looks at the owners, decides, and leaves out what the caller may not know.
+func (h *Handler) judge(ctx context.Context, req request) []explain.Problem {
+	if n := newOwners(req); n > MaxOwners {
+		return []explain.Problem{explain.TooMany(n, MaxOwners)}
+	}
+	found := facts{owners: h.owners, began: h.owners.Now()}.collect(ctx, req)
+	subject := subjectOf(req, found)
+	if len(explain.Problems(subject)) == 0 {
+		return nil
+	}
+	h.reveal(ctx, req, found, &subject)
+	return explain.Problems(subject)
 }

@@ -2,6 +2,7 @@ package ownerreferences
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -87,10 +88,8 @@ func describe(r admission.Response) string {
 	for _, warning := range r.Warnings {
 		lines = append(lines, "warning: "+warning)
 	}
-	for _, key := range []string{"mode", "verdict"} {
-		if value, ok := r.AuditAnnotations[key]; ok {
-			lines = append(lines, "audit: "+key+"="+value)
-		}
+	for _, key := range slices.Sorted(maps.Keys(r.AuditAnnotations)) {
+		lines = append(lines, "audit: "+key+"="+r.AuditAnnotations[key])
 	}
 	return strings.Join(lines, "\n") + "\n"
 }
@@ -135,6 +134,7 @@ func TestHandler_Passes(t *testing.T) {
 		"nothing changed, and it is wrong":       {update(review("ConfigMap", "a", bad), bad), 0},
 		"a wrong one dropped beside another":     {update(review("ConfigMap", "a", bad), bad, widget("x", "uid-x")), 0},
 		"a wrong one ceases to block":            {update(review("ConfigMap", "a", bad), blocking(bad)), 0},
+		"a wrong one becomes the controller":     {update(review("ConfigMap", "a", controlling(bad)), bad), 0},
 		"a right one added beside a wrong one":   {update(review("ConfigMap", "a", bad, widget("w", "uid-w")), bad), 2},
 		"an object that is being deleted":        {dying, 0},
 		"an object without metadata":             {scale, 0},
@@ -173,6 +173,44 @@ func TestHandler_SharesReads(t *testing.T) {
 	}
 	if reads := c.reads.Load(); reads != 1 {
 		t.Errorf("%d reads, want 1", reads)
+	}
+}
+
+// TestHandler_Many: an object may keep as many owners as it has, and a request may not
+// name so many new ones that some of them could not be looked at.
+func TestHandler_Many(t *testing.T) {
+	many := func(n int) (refs []metav1.OwnerReference) {
+		for i := range n {
+			refs = append(refs, widget(fmt.Sprint("ghost-", i), "uid-0"))
+		}
+		return refs
+	}
+	for name, tc := range map[string]struct {
+		review admission.Request
+		denied string // words of the denial; none: it passes
+		reads  int32
+	}{
+		"too many new ones":            {review("ConfigMap", "a", many(MaxOwners+1)...), "these are more than 200 owners", 0},
+		"as many as can be looked at":  {review("ConfigMap", "a", many(MaxOwners)...), "; and 195 more", MaxOwners},
+		"a new one beside many":        {update(review("ConfigMap", "a", append(many(1000), widget("w", "uid-w"))...), many(1000)...), "", oldOwners + 1},
+		"a wrong one beside many":      {update(review("ConfigMap", "a", append(many(1000), widget("w", "uid-0"))...), many(1000)...), `has uid "uid-w"`, oldOwners + 1},
+		"many that are there already":  {update(review("ConfigMap", "a", many(1000)...), many(1000)...), "", 0},
+		"one taken away from the many": {update(review("ConfigMap", "a", many(999)...), many(1000)...), "", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newCluster()
+			handler := New(Options{Mode: Enforce, Namespaces: namespaces(t, nil), Owners: c, Access: accessFunc(everything)})
+			got := handler.Handle(t.Context(), tc.review)
+			if got.Allowed != (tc.denied == "") || !got.Allowed && !strings.Contains(got.Result.Message, tc.denied) {
+				t.Errorf("got %s", describe(got))
+			}
+			if !got.Allowed && len(got.Result.Details.Causes) > explain.Told {
+				t.Errorf("%d causes", len(got.Result.Details.Causes))
+			}
+			if reads := c.reads.Load(); reads != tc.reads {
+				t.Errorf("%d reads, want %d", reads, tc.reads)
+			}
+		})
 	}
 }
 

@@ -2,11 +2,12 @@ package ownerreferences
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
+	admissionv1 "k8s.io/api/admission/v1"
 	authenticationv1 "k8s.io/api/authentication/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
@@ -26,6 +27,9 @@ type request struct {
 	// before: the collector notices only uids that are added (R17).
 	latent bool
 
+	// creates says that the object is being made: nothing can be owned by it yet.
+	creates bool
+
 	// deleting says that the object is being deleted; then every update passes (P08).
 	deleting bool
 }
@@ -33,6 +37,9 @@ type request struct {
 // decode reads a request. Objects without metadata of their own (P21) have no
 // references, and so nothing that could be judged.
 func decode(review admission.Request) (request, error) {
+	if review.UID == "" && review.Operation == "" {
+		return request{}, errors.New("the review holds no request")
+	}
 	req := request{user: review.UserInfo}
 	if err := unmarshal(review.Object.Raw, &req.object); err != nil {
 		return request{}, fmt.Errorf("reading the object of the request: %w", err)
@@ -46,6 +53,7 @@ func decode(review admission.Request) (request, error) {
 	if review.Resource.Group == "" && review.Resource.Resource == "namespaces" {
 		req.object.Namespace = "" // the request carries the namespace's own name there
 	}
+	req.creates = review.Operation == admissionv1.Create
 	req.deleting = !before.DeletionTimestamp.IsZero()
 	req.latent = true
 	for _, ref := range req.object.OwnerReferences {
@@ -56,16 +64,17 @@ func decode(review admission.Request) (request, error) {
 	return req, nil
 }
 
-// unchanged matches a reference that was the same before. One that has ceased to block
-// its owner counts as the same: that is what the collector writes to break a cycle
-// (R09), whoever it is to the API server.
+// unchanged matches a reference that meant the same before. Whether it controls the
+// object makes no difference to the collector, and one that has ceased to block its owner
+// is harmless: the collector writes that itself to break a cycle (R09).
 func unchanged(ref metav1.OwnerReference) func(metav1.OwnerReference) bool {
 	return func(before metav1.OwnerReference) bool {
-		if ref.BlockOwnerDeletion == nil || !*ref.BlockOwnerDeletion {
-			before.BlockOwnerDeletion = ref.BlockOwnerDeletion
-		}
-		return equality.Semantic.DeepEqual(ref, before)
+		return coordinatesOf(ref) == coordinatesOf(before) && ref.UID == before.UID && (blocks(before) || !blocks(ref))
 	}
+}
+
+func blocks(ref metav1.OwnerReference) bool {
+	return ref.BlockOwnerDeletion != nil && *ref.BlockOwnerDeletion
 }
 
 func sameUID(ref metav1.OwnerReference) func(metav1.OwnerReference) bool {

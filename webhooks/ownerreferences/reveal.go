@@ -21,22 +21,27 @@ type Access interface {
 
 // reveal lets the sentences name what the caller may read anyway, and drops what
 // would tell more: a guard that answers "that is not there" is an oracle for those
-// who may not look (H6). It runs only where there is something to say.
-func (h *Handler) reveal(ctx context.Context, req request, owners []inventory.Owner, subject *explain.Subject) {
+// who may not look (H6). It asks only where there is something to say, and once for each
+// owner.
+func (h *Handler) reveal(ctx context.Context, req request, found []fact, subject *explain.Subject) {
+	told := map[int]bool{}
+	first, _ := explain.Cut(explain.Problems(*subject))
+	for _, problem := range first {
+		told[problem.Index] = true
+	}
+	asked := permissions{access: h.access, user: req.user, known: map[place]bool{}}
 	for i := range subject.References {
 		ref := &subject.References[i]
-		if owners[i].Resource.Empty() || ref.Old && ref.Class != rules.Waiting {
-			continue // nothing was read, or nothing of it shows
+		if !told[i] && ref.Class != rules.Waiting {
+			continue // nothing of it shows
 		}
-		may, err := h.access.MayGet(ctx, req.user, owners[i].Resource, owners[i].Namespace, ref.Name)
-		ref.Reveal = may && err == nil
-		if ref.Reveal {
-			continue
+		ref.Reveal = asked.mayGet(ctx, found[i].Owner, ref.Name)
+		for _, hop := range found[i].cycle {
+			ref.Cycle = ref.Cycle && asked.mayGet(ctx, hop, hop.Found.Name)
 		}
-		ref.Cycle = false
-		if ref.Class == rules.Waiting {
+		if !ref.Reveal && ref.Class == rules.Waiting {
 			// That an owner is being deleted is as much its secret as its uid.
-			ref.Classification = rules.Classify(req.object.Namespace, ref.OwnerReference, unremarkable(owners[i].Facts))
+			ref.Classification = rules.Classify(req.object.Namespace, ref.OwnerReference, unremarkable(found[i].Facts))
 		}
 	}
 }
@@ -45,6 +50,35 @@ func (h *Handler) reveal(ctx context.Context, req request, owners []inventory.Ow
 func unremarkable(facts rules.Facts) rules.Facts {
 	facts.Deleting = false
 	return facts
+}
+
+// place is what a permission is about.
+type place struct {
+	resource        schema.GroupVersionResource
+	namespace, name string
+}
+
+// permissions remembers what a user may read, for one request.
+type permissions struct {
+	access Access
+	user   authenticationv1.UserInfo
+	known  map[place]bool
+}
+
+// mayGet reports whether the user may read an owner; not, if that cannot be found out or
+// there is nothing that could be read.
+func (p permissions) mayGet(ctx context.Context, owner inventory.Owner, name string) bool {
+	if owner.Resource.Empty() {
+		return false
+	}
+	at := place{owner.Resource, owner.Namespace, name}
+	may, asked := p.known[at]
+	if !asked {
+		allowed, err := p.access.MayGet(ctx, p.user, at.resource, at.namespace, at.name)
+		may = allowed && err == nil
+		p.known[at] = may
+	}
+	return may
 }
 
 // AccessReviews asks the API server by SubjectAccessReview.

@@ -23,17 +23,16 @@ func asking(may func(accessArgs) bool) accessFunc {
 }
 
 // TestReveal_AsksForTheOwner: the permission that counts is that for the very object
-// that a message would speak of.
+// that a message would speak of, and it is asked for once.
 func TestReveal_AsksForTheOwner(t *testing.T) {
 	var asked []accessArgs
 	handler := New(Options{Mode: Enforce, Namespaces: namespaces(t, nil), Owners: newCluster(), Access: asking(func(args accessArgs) bool {
 		asked = append(asked, args)
 		return true
 	})})
-	handler.Handle(t.Context(), review("ConfigMap", "a", widget("w", "uid-0"), ref("acme.example/v1", "ClusterWidget", "cw", "uid-cw")))
+	handler.Handle(t.Context(), review("ConfigMap", "a", widget("w", "uid-0"), widget("w", "uid-1"), ref("acme.example/v1", "ClusterWidget", "cw", "uid-cw")))
 	want := []accessArgs{
 		{schema.GroupVersionResource{Group: "acme.example", Version: "v1", Resource: "widgets"}, "a", "w"},
-		{schema.GroupVersionResource{Group: "acme.example", Version: "v1", Resource: "clusterwidgets"}, "", "cw"},
 	}
 	if diff := cmp.Diff(want, asked); diff != "" {
 		t.Errorf("asked (-want +got):\n%s", diff)
@@ -67,5 +66,20 @@ func TestReveal_Unanswered(t *testing.T) {
 	got := handler.Handle(t.Context(), review("ConfigMap", "a", widget("w", "uid-0")))
 	if got.Allowed || strings.Contains(got.Result.Message, "uid-w") {
 		t.Error(describe(got))
+	}
+}
+
+// TestReveal_Cycle: who may not read an owner on the way does not learn that the way
+// leads back.
+func TestReveal_Cycle(t *testing.T) {
+	for hidden, warns := range map[string]bool{"": true, "owned": false, "between": false} {
+		handler := New(Options{Mode: Enforce, Namespaces: namespaces(t, nil), Owners: newCluster(), Access: asking(func(args accessArgs) bool {
+			return args.Name != hidden
+		})})
+		request := update(review("Widget", "a", widget("owned", "uid-owned")))
+		request.Object.Raw = []byte(strings.Replace(string(request.Object.Raw), `"metadata":{`, `"metadata":{"uid":"uid-self",`, 1))
+		if got := handler.Handle(t.Context(), request); len(got.Warnings) > 0 != warns {
+			t.Errorf("%q hidden: %s", hidden, describe(got))
+		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/validation/path"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/metadata"
@@ -45,44 +46,47 @@ func NewReader(catalog *Catalog, objects metadata.Interface) *Reader {
 	return &Reader{catalog: catalog, objects: objects, clock: clock.RealClock{}}
 }
 
-// Owner looks at the owner that a reference of an object in the namespace names. What
-// would speak against the reference, and rests on types that were read before, is looked
-// at a second time with the types that are served now: a kind that does not resolve, one
-// whose scope does not fit, an owner that is not there. Nothing is ever held against a
-// reference because of a cache.
-func (r *Reader) Owner(ctx context.Context, namespace string, ref metav1.OwnerReference) Owner {
-	asked := r.clock.Now()
-	owner := r.look(ctx, namespace, ref, time.Time{})
-	mapping := owner.Facts.Mapping
-	badScope := mapping.Type.Namespaced && namespace == ""
-	if !mapping.Resolves() || badScope || owner.Facts.Answer == rules.NotFound {
-		return r.look(ctx, namespace, ref, asked)
+// Now is the moment that a request begins, for GetOwner.
+func (r *Reader) Now() time.Time { return r.clock.Now() }
+
+// GetOwner looks at the owner that a reference of an object in the namespace names. What
+// would speak against the reference, and rests on types that were read before the
+// request began, is looked at a second time with those that are served now: a kind that
+// does not resolve, one whose scope does not fit, an owner that is not there. Nothing is
+// ever held against a reference because of a cache, and one request reads the types once
+// at most.
+func (r *Reader) GetOwner(ctx context.Context, began time.Time, namespace string, ref metav1.OwnerReference) Owner {
+	owner := r.get(ctx, namespace, ref, time.Time{})
+	class := rules.Classify(namespace, ref, owner.Facts).Class
+	if class == rules.Solid || class == rules.Waiting || class == rules.Unknown || owner.Found != nil {
+		return owner
 	}
-	return owner
+	return r.get(ctx, namespace, ref, began)
 }
 
-func (r *Reader) look(ctx context.Context, namespace string, ref metav1.OwnerReference, notBefore time.Time) Owner {
+func (r *Reader) get(ctx context.Context, namespace string, ref metav1.OwnerReference, notBefore time.Time) Owner {
 	snapshot, err := r.catalog.Snapshot(ctx, notBefore)
 	if err != nil {
 		return unknown()
 	}
 	mapping := snapshot.Types.Resolve(ref.APIVersion, ref.Kind)
-	owner := Owner{Facts: rules.Facts{Mapping: mapping}, Suggest: snapshot.Types.Suggest(ref.Kind)}
-	if mapping.Type.Namespaced {
-		owner.Namespace = namespace
-	}
+	owner := Owner{Facts: rules.Facts{Mapping: mapping}, Suggest: snapshot.suggest(ref)}
+	var somewhere bool
+	owner.Namespace, somewhere = rules.Where(namespace, mapping.Type)
 	resource, ok := snapshot.Resource(mapping.Type)
 	switch {
 	case mapping.NoResource:
 		owner.Facts.Answer = rules.NotFound
 		return owner
-	case !mapping.Resolves() || !ok:
+	case !mapping.Resolves() || !ok || !somewhere:
 		return owner
-	case mapping.Type.Namespaced && namespace == "":
-		return owner // K3: nowhere to look, and nothing to look for
+	case len(path.IsValidPathSegmentName(ref.Name)) > 0:
+		// No object is called like that, and as part of a URL it would lead elsewhere.
+		owner.Facts.Answer = rules.NotFound
+		return owner
 	}
 	owner.Resource = resource
-	owner.Found, err = r.get(ctx, resource, owner.Namespace, ref.Name)
+	owner.Found, err = r.getMetadata(ctx, resource, owner.Namespace, ref.Name)
 	owner.Facts.Answer = answer(err)
 	if err == nil {
 		owner.Facts.UID = owner.Found.UID
@@ -98,7 +102,7 @@ func unknown() Owner {
 	return Owner{Facts: rules.Facts{Mapping: graph.Mapping{Type: graph.Type{Serving: graph.Served}}, Answer: rules.Failed}}
 }
 
-func (r *Reader) get(ctx context.Context, resource schema.GroupVersionResource, namespace, name string) (*metav1.PartialObjectMetadata, error) {
+func (r *Reader) getMetadata(ctx context.Context, resource schema.GroupVersionResource, namespace, name string) (*metav1.PartialObjectMetadata, error) {
 	if namespace == "" {
 		return r.objects.Resource(resource).Get(ctx, name, metav1.GetOptions{})
 	}

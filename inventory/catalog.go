@@ -2,8 +2,8 @@ package inventory
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -39,6 +39,10 @@ type Snapshot struct {
 	Types *graph.Types
 
 	resources map[typeKey]schema.GroupVersionResource
+
+	// silent are the group versions whose server did not answer: what they serve is not
+	// known, which is no reason to call anything wrong (P12).
+	silent map[string]bool
 }
 
 type typeKey struct{ apiVersion, kind string }
@@ -58,12 +62,12 @@ func (c *Catalog) Snapshot(ctx context.Context, notBefore time.Time) (Snapshot, 
 		return c.snapshot, nil
 	}
 	begun := c.clock.Now()
-	served, err := c.served(ctx)
+	served, silent, err := c.getServed(ctx)
 	if err != nil {
 		return c.snapshot, fmt.Errorf("reading the types that the API server serves: %w", err)
 	}
-	c.note(served)
-	c.snapshot = Snapshot{Types: graph.NewTypes(c.types(served)...), resources: resourcesOf(served)}
+	c.note(served, silent)
+	c.snapshot = Snapshot{Types: graph.NewTypes(c.types(served)...), resources: resourcesOf(served), silent: silent}
 	c.read = begun
 	return c.snapshot, nil
 }
@@ -75,20 +79,33 @@ func (s Snapshot) Resource(t graph.Type) (schema.GroupVersionResource, bool) {
 	return resource, ok
 }
 
-type servedType struct {
-	typeKey
-	namespaced, monitored bool
-	resource              schema.GroupVersionResource
+// suggest returns the served types that have the kind of a reference; none if what the
+// reference names may be served by a server that does not answer.
+func (s Snapshot) suggest(ref metav1.OwnerReference) []graph.Type {
+	if s.silent[ref.APIVersion] {
+		return nil
+	}
+	return s.Types.Suggest(ref.Kind)
 }
 
-// served lists the types. A group whose discovery fails is left out: its kinds do
-// not resolve for the collector either.
-func (c *Catalog) served(ctx context.Context) ([]servedType, error) {
+type servedType struct {
+	typeKey
+	namespaced bool
+	resource   schema.GroupVersionResource
+}
+
+// getServed lists the types, and the group versions whose discovery failed: their kinds
+// do not resolve for the collector either.
+func (c *Catalog) getServed(ctx context.Context) (all []servedType, silent map[string]bool, err error) {
 	_, lists, err := c.discovery.ServerGroupsAndResourcesWithContext(ctx)
-	if err != nil && !discovery.IsGroupDiscoveryFailedError(err) {
-		return nil, err
+	silent = map[string]bool{}
+	if failed, ok := errors.AsType[*discovery.ErrGroupDiscoveryFailed](err); ok {
+		for gv := range failed.Groups {
+			silent[gv.String()] = true
+		}
+	} else if err != nil {
+		return nil, nil, err
 	}
-	var all []servedType
 	for _, list := range lists {
 		gv, err := schema.ParseGroupVersion(list.GroupVersion)
 		if err != nil {
@@ -100,45 +117,30 @@ func (c *Catalog) served(ctx context.Context) ([]servedType, error) {
 			}
 		}
 	}
-	return all, nil
+	return all, silent, nil
 }
 
 func typeOf(gv schema.GroupVersion, r *metav1.APIResource) (servedType, bool) {
-	// A subresource has no objects of its own, and what cannot be read by name is
-	// no owner.
-	if strings.Contains(r.Name, "/") || !slices.Contains(r.Verbs, "get") {
-		return servedType{}, false
+	if strings.Contains(r.Name, "/") {
+		return servedType{}, false // a subresource has no objects of its own
 	}
 	return servedType{
 		typeKey:    typeKey{gv.String(), r.Kind},
 		namespaced: r.Namespaced,
-		monitored:  isMonitored(gv, r),
 		resource:   gv.WithResource(r.Name),
 	}, true
 }
 
-// isMonitored is row R02 as far as discovery shows it.
-func isMonitored(gv schema.GroupVersion, r *metav1.APIResource) bool {
-	if r.Name == "events" && (gv.Group == "" || gv.Group == "events.k8s.io") {
-		return false
-	}
-	for _, verb := range []string{"delete", "list", "watch"} {
-		if !slices.Contains(r.Verbs, verb) {
-			return false
-		}
-	}
-	return true
-}
-
-// note remembers when a type was first missed, and forgets those that are back.
-func (c *Catalog) note(served []servedType) {
+// note remembers when a type was first missed, and forgets those that are back. What a
+// silent server serves is not missed.
+func (c *Catalog) note(served []servedType, silent map[string]bool) {
 	present := make(map[typeKey]bool, len(served))
 	for _, t := range served {
 		present[t.typeKey] = true
 		delete(c.vanished, t.typeKey)
 	}
 	for key := range c.snapshot.resources {
-		if !present[key] {
+		if !present[key] && !silent[key.apiVersion] {
 			c.vanished[key] = c.clock.Now()
 		}
 	}
@@ -156,7 +158,7 @@ func (c *Catalog) types(served []servedType) []graph.Type {
 	for _, t := range served {
 		types = append(types, graph.Type{
 			APIVersion: t.apiVersion, Kind: t.kind, Namespaced: t.namespaced,
-			Serving: graph.Served, Unmonitored: !t.monitored,
+			Serving: graph.Served,
 		})
 	}
 	return types
