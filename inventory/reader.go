@@ -5,7 +5,6 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/validation/path"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/metadata"
@@ -80,7 +79,7 @@ func (r *Reader) get(ctx context.Context, namespace string, ref metav1.OwnerRefe
 		return owner
 	case !mapping.Resolves() || !ok || !somewhere:
 		return owner
-	case len(path.IsValidPathSegmentName(ref.Name)) > 0:
+	case rules.ImpossibleName(ref.Name):
 		// No object is called like that, and as part of a URL it would lead elsewhere.
 		owner.Facts.Answer = rules.NotFound
 		return owner

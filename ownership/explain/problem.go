@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/api/validation/path"
-
 	"labhub.io/teamspace/ownership/graph"
 	"labhub.io/teamspace/ownership/rules"
 )
@@ -24,7 +22,7 @@ func (j judge) problem(i int, ref Reference) (Problem, bool) {
 	case rules.BadScope:
 		return j.badScope(ref), true
 	case rules.Absent:
-		if len(path.IsValidPathSegmentName(ref.Name)) > 0 {
+		if rules.ImpossibleName(ref.Name) {
 			return j.impossibleName(ref), true
 		}
 		return j.absent(ref), true

@@ -176,6 +176,12 @@ func (c Classification) or(other Class, doubt Rule) Classification {
 	return c
 }
 
+// ImpossibleName reports whether no object can have the name, of whatever type: what
+// cannot be a segment of a URL's path. A GET for it asks for something else.
+func ImpossibleName(name string) bool {
+	return name == "." || name == ".." || strings.ContainsAny(name, "/%")
+}
+
 // ImpossibleKind reports whether no type can ever have this kind: in lower
 // case it is not a DNS label that starts with a letter, as the kind of every
 // type is. Go type names and printed GroupVersionKinds end up in references

@@ -193,7 +193,14 @@ func (n *naive) dropOwners(uid types.UID, owners []types.UID) {
 		return
 	}
 	n.write(uid, func(o *graph.Object) {
-		o.Owners = slices.DeleteFunc(slices.Clone(o.Owners), func(r metav1.OwnerReference) bool { return slices.Contains(owners, r.UID) })
+		all := o.Owners
+		o.Owners = slices.DeleteFunc(slices.Clone(all), func(r metav1.OwnerReference) bool { return slices.Contains(owners, r.UID) })
+		if !strings.HasPrefix(o.APIVersion, "acme.example/") { // a strategic merge
+			first := func(r metav1.OwnerReference) int {
+				return slices.IndexFunc(all, func(other metav1.OwnerReference) bool { return other.UID == r.UID })
+			}
+			slices.SortStableFunc(o.Owners, func(a, b metav1.OwnerReference) int { return first(a) - first(b) })
+		}
 	})
 }
 

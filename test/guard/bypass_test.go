@@ -1,13 +1,22 @@
 package guard
 
 import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	cryptorand "crypto/rand"
+	"crypto/x509"
 	"encoding/json"
+	"encoding/pem"
+	"fmt"
 	"strings"
 	"testing"
 
+	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"labhub.io/teamspace/api/v1alpha1"
 	"labhub.io/teamspace/test/world"
@@ -20,19 +29,19 @@ func TestBypass_Spellings(t *testing.T) {
 	w := lab.World(t)
 	ns := namespace(t, w, "spellings")
 	alpha := site(t, w, ns, "alpha")
-	for kind, want := range map[string]string{"site": "has uid", "SiteList": "is a list", "List": "is a list", "sites": "did you mean", "*v1.Site": "no type can have"} {
+	for kind, want := range map[string]string{"site": "has uid", "SiteList": "is a list", "List": "is a list", "sites": "own.labhub.io/v1 has no kind sites", "*v1.Site": "no type can have"} {
 		ref := reference(alpha, kind)
 		if kind == "site" {
 			ref.UID = staleUID
 		}
-		err := w.Client.Create(t.Context(), configMap(ns, "c", ref))
 		if kind == "sites" { // a group that may yet serve it: doubtful
-			if err != nil {
-				t.Errorf("%s: %v", kind, err)
+			answer := w.Kubectl(t, "create", "--dry-run=server", "-f", writeManifest(t, configMap(ns, "c", ref)))
+			if answer.Code != 0 || !strings.Contains(answer.Out, want) {
+				t.Errorf("%s: %+v", kind, answer)
 			}
 			continue
 		}
-		wantDenied(t, err, want)
+		wantDenied(t, w.Client.Create(t.Context(), configMap(ns, "c", ref)), want)
 	}
 	generated := configMap(ns, "", ghost())
 	generated.GenerateName = "c-"
@@ -57,8 +66,28 @@ func TestBypass_Subresources(t *testing.T) {
 	space := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}}
 	wantDenied(t, w.Client.Status().Patch(t.Context(), space, mergePatch(string(change))), "cluster-scoped")
 	w.Get(t, space)
+	csr := &certificatesv1.CertificateSigningRequest{
+		ObjectMeta: metav1.ObjectMeta{Name: "bypass"},
+		Spec:       certificatesv1.CertificateSigningRequestSpec{Request: signingRequest(t), SignerName: "acme.example/signer", Usages: []certificatesv1.KeyUsage{certificatesv1.UsageClientAuth}},
+	}
+	w.Create(t, csr)
+	wantDenied(t, w.Client.SubResource("approval").Patch(t.Context(), csr, mergePatch(string(change))), "cluster-scoped")
 	space.OwnerReferences = []metav1.OwnerReference{ghost()}
 	wantDenied(t, w.Client.SubResource("finalize").Update(t.Context(), space), "cluster-scoped")
+}
+
+// signingRequest is one that the API server accepts.
+func signingRequest(t *testing.T) []byte {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), cryptorand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	der, err := x509.CreateCertificateRequest(cryptorand.Reader, &x509.CertificateRequest{}, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: der})
 }
 
 func claim(meta metav1.ObjectMeta) *corev1.PersistentVolumeClaim {
@@ -106,5 +135,76 @@ func TestTeamSpace_Mistakes(t *testing.T) {
 	if answer.Code != 1 || !strings.Contains(answer.Out, "spec.pods") || strings.Contains(answer.Out, "admission webhook") {
 		t.Errorf("got %+v", answer)
 	}
-	w.Serve(t, world.TeamSpace("lowered", 3, "1"))
+}
+
+// TestTeamSpace_Warnings: what is allowed and seldom meant.
+func TestTeamSpace_Warnings(t *testing.T) {
+	t.Parallel()
+	w := lab.World(t)
+	ts := world.TeamSpace("lowered", 3, "1")
+	ts.Finalizers = []string{"x.example/one", "x.example/two"}
+	w.Serve(t, ts)
+	for i := range 2 {
+		w.Create(t, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "team-lowered", Name: fmt.Sprint("pod-", i)}, Spec: deploymentSpec().Template.Spec})
+	}
+	w.AwaitTeamSpace(t, "lowered", "two pods are in use", func(ts *v1alpha1.TeamSpace) bool {
+		pods := ts.Status.Used[corev1.ResourcePods]
+		return pods.Value() == 2
+	})
+	for change, want := range map[string]string{
+		`{"spec":{"pods":1}}`: "below the 2 pods that run",
+		`{"metadata":{"finalizers":["platform.labhub.io/cleanup"]}}`: "drops 2 finalizers of others at once",
+	} {
+		answer := w.Kubectl(t, "patch", "teamspace", "lowered", "--type=merge", "-p", change)
+		if answer.Code != 0 || !strings.Contains(answer.Out, "Warning: ") || !strings.Contains(answer.Out, want) {
+			t.Errorf("%s: %+v", change, answer)
+		}
+	}
+}
+
+// TestBypass_Paths: a name that would lead elsewhere as part of a URL is no name, and
+// tells nobody of what is there.
+func TestBypass_Paths(t *testing.T) {
+	t.Parallel()
+	w := lab.World(t)
+	ns, far := namespace(t, w, "paths"), namespace(t, w, "paths-far")
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: far, Name: "hidden"}}
+	w.Create(t, secret)
+	for _, name := range []string{
+		"../../" + far + "/secrets/hidden", "../../../namespaces/" + far, "..", ".", "a/b", "%2e%2e", "../../" + far + "/pods/x:80/proxy/y",
+	} {
+		for _, uid := range []types.UID{staleUID, secret.UID} {
+			err := w.Client.Create(t.Context(), configMap(ns, "c", metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: name, UID: uid}))
+			wantDenied(t, err, "no object can have this name")
+			if uid == staleUID && strings.Contains(err.Error(), string(secret.UID)) {
+				t.Errorf("%s tells a uid: %v", name, err)
+			}
+		}
+	}
+}
+
+// TestBypass_Flags: a reference that has gone wrong since may lose and change its flags,
+// but not begin to block.
+func TestBypass_Flags(t *testing.T) {
+	t.Parallel()
+	w := lab.World(t)
+	ns := namespace(t, w, "flags")
+	setMode(t, w, ns, "off")
+	stale := metav1.OwnerReference{APIVersion: "own.labhub.io/v9", Kind: "Site", Name: "x", UID: staleUID}
+	c := configMap(ns, "c", stale)
+	w.Create(t, c)
+	setMode(t, w, ns, "enforce")
+	stale.Controller = new(true)
+	change := func() client.Patch {
+		text, err := json.Marshal(map[string]any{"metadata": map[string]any{"ownerReferences": []metav1.OwnerReference{stale}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return mergePatch(string(text))
+	}
+	if err := w.Client.Patch(t.Context(), c, change()); err != nil {
+		t.Errorf("controller: %v", err)
+	}
+	stale.BlockOwnerDeletion = new(true)
+	wantDenied(t, w.Client.Patch(t.Context(), c, change()), "own.labhub.io/v9 has no kind Site")
 }

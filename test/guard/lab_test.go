@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -52,6 +53,9 @@ func TestLab(t *testing.T) {
 		t.Error("a Namespace followed the mode of another namespace")
 	}
 
+	setMode(t, w, "op-own", "enforce")
+	setMode(t, w, "op-far", "enforce")
+
 	// A Namespace follows the mode of the cluster; here the guard is away altogether.
 	w.Stop(t, world.Manager)
 	try("alpha-space.yaml")
@@ -61,6 +65,8 @@ func TestLab(t *testing.T) {
 	w.Start(t, world.Manager)
 	w.AwaitServing(t)
 
+	unguarded := namespace(t, w, "unguarded", "guard.platform.labhub.io/mode=off")
+	setMode(t, w, unguarded, "off")
 	for cascade, stays := range map[string]bool{"background": false, "foreground": false, "orphan": true} {
 		t.Run(cascade, func(t *testing.T) { deleteAlpha(t, w, cascade, stays, file("alpha.yaml"), file("alpha-good.yaml")) })
 	}
@@ -70,7 +76,7 @@ func TestLab(t *testing.T) {
 	// is never collected, though its owner is another one by now.
 	makeAlpha(t, w, file("alpha.yaml"), file("alpha-good.yaml"))
 	w.Restart(t, world.ControllerManager)
-	collected(t, w, "op-own")
+	collected(t, w)
 	w.Get(t, configMap("op-own", "alpha-good"))
 	space := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "alpha-space"}}
 	w.Get(t, space)
@@ -117,17 +123,17 @@ func holdAlpha(t *testing.T, w *world.World, alpha, good string) {
 	held := owner("op-own", "alpha")
 	w.Patch(t, held, `{"metadata":{"finalizers":["own.labhub.io/hold"]}}`)
 	w.Delete(t, held)
-	collected(t, w, "op-own")
+	collected(t, w)
 	w.Get(t, configMap("op-own", "alpha-good"))
 	w.Patch(t, held, `{"metadata":{"finalizers":null}}`)
 	w.AwaitGone(t, configMap("op-own", "alpha-good"))
 }
 
-// collected waits until the collector has come to what is made now in a namespace in
+// collected waits until the collector has come to what is made now, in a namespace in
 // which the guard is off.
-func collected(t *testing.T, w *world.World, ns string) {
+func collected(t *testing.T, w *world.World) {
 	t.Helper()
-	probe := configMap(ns, "probe", ghost())
+	probe := configMap("unguarded", "probe", ghost())
 	w.Create(t, probe)
 	w.AwaitGone(t, probe)
 }
@@ -137,18 +143,27 @@ func TestMode(t *testing.T) {
 	t.Parallel()
 	w := lab.World(t)
 	ns := namespace(t, w, "mode")
-	setMode(t, w, ns, "off")
+	for _, mode := range []string{"off", "enforce", "warn", "audit", "enforce", "audit", "warn", "off"} {
+		setMode(t, w, ns, mode)
+	}
+	// What is allowed in silence is in the audit log.
 	setMode(t, w, ns, "enforce")
-	setMode(t, w, ns, "warn")
-	answer := w.Kubectl(t, "--namespace="+ns, "create", "--dry-run=server", "-f", writeManifest(t, configMap(ns, "warned", ghost())))
-	if answer.Code != 0 || !strings.HasPrefix(answer.Out, "Warning: metadata.ownerReferences[0]") {
-		t.Errorf("in mode warn: %+v", answer)
-	}
 	setMode(t, w, ns, "audit")
-	answer = w.Kubectl(t, "--namespace="+ns, "create", "--dry-run=server", "-f", writeManifest(t, configMap(ns, "audited", ghost())))
-	if answer.Code != 0 || strings.Contains(answer.Out, "Warning") {
-		t.Errorf("in mode audit: %+v", answer)
-	}
+	w.Create(t, configMap(ns, "audited", ghost()))
+	const prefix = "ownerreferences.platform.labhub.io/"
+	world.Eventually(t, world.Patience, "the verdict is in the audit log", func() error {
+		found := w.AuditEvents(t, func(e world.AuditEvent) bool {
+			return e.Object.Resource == "configmaps" && e.Object.Namespace == ns && e.Object.Name == "audited" && e.Verb == "create"
+		})
+		if len(found) != 1 {
+			return fmt.Errorf("%d requests", len(found))
+		}
+		got := found[0].Annotations
+		if got[prefix+"verdict"] != "denied" || got[prefix+"mode"] != "audit" || !strings.Contains(got[prefix+"message"], `Site "ghost" does not exist`) {
+			return fmt.Errorf("annotations %v", got)
+		}
+		return nil
+	})
 }
 
 // TestMode_OfItsOwnManifest: a Namespace does not choose the mode that it is judged in.

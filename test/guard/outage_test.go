@@ -20,9 +20,29 @@ func TestHangs(t *testing.T) {
 	hang(t, w)
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
+	before := failedOpen(t, w)
 	if err := w.Client.Create(ctx, configMap("default", "fails-open", ghost())); err != nil {
 		t.Error(err)
 	}
+	if after := failedOpen(t, w); after != before+1 {
+		t.Errorf("the API server failed open %d times before and %d times after it", before, after)
+	}
+}
+
+// failedOpen counts how often the API server has gone on without an answer of the guard.
+func failedOpen(t *testing.T, w *world.World) int {
+	t.Helper()
+	for line := range strings.Lines(w.MustKubectl(t, "get", "--raw", "/metrics")) {
+		count, found := strings.CutPrefix(line, `apiserver_admission_webhook_fail_open_count{name="ownerreferences.platform.labhub.io",type="validating"} `)
+		if found {
+			n, err := strconv.Atoi(strings.TrimSpace(count))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return n
+		}
+	}
+	return 0
 }
 
 // hang stops the process of the webhooks without ending it, until the test is over.
@@ -74,6 +94,13 @@ func TestManagerAway(t *testing.T) {
 	w.Start(t, world.Manager)
 	if got := w.AwaitReady(t, "meanwhile").Finalizers; len(got) != 1 || got[0] != v1alpha1.Finalizer {
 		t.Errorf("finalizers %v", got)
+	}
+	writes := w.AuditEvents(t, func(e world.AuditEvent) bool {
+		return e.User.Name == world.ManagerUser && e.Writes() && e.Object.Subresource == "" &&
+			(e.Object.Name == "meanwhile" || e.Object.Name == "team-meanwhile" || e.Object.Namespace == "team-meanwhile")
+	})
+	if len(writes) == 0 || writes[0].Object.Resource != "teamspaces" {
+		t.Errorf("the first write is not that of the finalizer: %v", writes)
 	}
 	w.AwaitServing(t)
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
@@ -216,6 +217,10 @@ func TestPolicy_WebhookConfigurations(t *testing.T) {
 		refuse("apps/v1", "Deployment")
 		refuse("apps/v1beta1", "deployment")
 		refuse("v1", "Service")
+		refuse("/v1", "ConfigMap")
+		refuse("v1", "ConfigMapList")
+		refuse("resource.k8s.io/v1", "ResourceClaim")
+		refuse("events.k8s.io/v1", "Event")
 		there := make(metav1.ObjectMeta{Name: name})
 		w.Create(t, there)
 		err := w.Client.Patch(t.Context(), there, mergePatch(`{"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"Pod","name":"x","uid":"1"}]}}`))
@@ -226,5 +231,22 @@ func TestPolicy_WebhookConfigurations(t *testing.T) {
 		}
 		w.Patch(t, there, fmt.Sprintf(`{"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"Namespace","name":%q,"uid":%q}]}}`, system.Name, system.UID))
 		w.Delete(t, there)
+	}
+}
+
+// TestPolicy_Connections: the webhooks may get whatever there is, and connect to nothing.
+func TestPolicy_Connections(t *testing.T) {
+	t.Parallel()
+	w := lab.World(t)
+	ns := namespace(t, w, "connections")
+	w.Create(t, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "pod"}, Spec: deploymentSpec().Template.Spec})
+	for _, path := range []string{"/api/v1/namespaces/" + ns + "/pods/pod/proxy/x", "/api/v1/namespaces/" + ns + "/services/x/proxy/", "/api/v1/nodes/x/proxy/pods"} {
+		answer := w.Kubectl(t, "--as="+world.WebhookUser, "get", "--raw", path)
+		if answer.Code == 0 || !strings.Contains(answer.Out, "connect to nothing") {
+			t.Errorf("%s: %+v", path, answer)
+		}
+	}
+	if answer := w.Kubectl(t, "--as="+world.WebhookUser, "get", "--raw", "/api/v1/namespaces/"+ns+"/pods/pod"); answer.Code != 0 {
+		t.Errorf("reading: %+v", answer)
 	}
 }

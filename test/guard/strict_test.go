@@ -109,10 +109,14 @@ func (a *away) routine(t *testing.T) {
 	a.w.Create(t, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "routine"}})
 	stale := metav1.OwnerReference{APIVersion: "v1", Kind: "Node", Name: "routine", UID: node.UID}
 	kubelet := a.user(t, "system:node:routine", "system:nodes")
-	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "kube-node-lease", Name: "routine", OwnerReferences: []metav1.OwnerReference{stale}}}
-	if err := client.IgnoreAlreadyExists(kubelet.Create(t.Context(), lease)); err != nil {
-		t.Errorf("the kubelet may not write its Lease: %v", err)
+	if err := kubelet.Create(t.Context(), configMap(a.ns, "of-a-node", stale)); err != nil {
+		t.Errorf("a node is asked about: %v", err)
 	}
+	held := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: a.ns, Name: "routine", OwnerReferences: []metav1.OwnerReference{stale}, Finalizers: []string{"acme.example/hold"}}}
+	if err := kubelet.Create(t.Context(), held); err != nil {
+		t.Fatal(err)
+	}
+	a.w.Patch(t, held, `{"spec":{"leaseTransitions":7}}`)
 }
 
 // user returns a client of one who may do everything, without being an administrator by

@@ -22,10 +22,12 @@ func setMode(t *testing.T, w *world.World, ns, mode string) {
 	t.Helper()
 	object := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}}
 	w.Patch(t, object, fmt.Sprintf(`{"metadata":{"labels":{"guard.platform.labhub.io/mode":%q}}}`, mode))
+	probe := writeManifest(t, configMap(ns, "mode-probe", ghost()))
 	world.Eventually(t, 2*time.Second, "the label "+mode+" counts in "+ns, func() error {
-		err := w.Client.Create(t.Context(), configMap(ns, "mode-probe", ghost()), client.DryRunAll)
-		if denied := err != nil; denied != (mode == "enforce") {
-			return fmt.Errorf("denied: %t", denied)
+		answer := w.Kubectl(t, "create", "--dry-run=server", "-f", probe)
+		denied, warned := answer.Code != 0, strings.Contains(answer.Out, "Warning: metadata.ownerReferences[0]")
+		if denied != (mode == "enforce") || warned != (mode == "warn") {
+			return fmt.Errorf("denied: %t, warned: %t", denied, warned)
 		}
 		return nil
 	})

@@ -29,7 +29,8 @@ type AuditEvent struct {
 		Name        string `json:"name"`
 		Subresource string `json:"subresource"`
 	} `json:"objectRef"`
-	Response struct {
+	Annotations map[string]string `json:"annotations"`
+	Response    struct {
 		Code int `json:"code"`
 	} `json:"responseStatus"`
 }
