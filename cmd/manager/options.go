@@ -57,8 +57,8 @@ func defaultOptions() *options {
 }
 
 func (o *options) addFlags(flags *pflag.FlagSet) {
-	flags.BoolVar(&o.controllers, "controllers", o.controllers, "serve TeamSpaces; given without --webhooks nothing else is done")
-	flags.BoolVar(&o.webhooks, "webhooks", o.webhooks, "serve the admission webhooks; given without --controllers nothing else is done")
+	flags.BoolVar(&o.controllers, "controllers", o.controllers, "serve TeamSpaces; if only this one is given, nothing else is done")
+	flags.BoolVar(&o.webhooks, "webhooks", o.webhooks, "serve the admission webhooks; if only this one is given, nothing else is done")
 	flags.StringVar(&o.kubeconfig, "kubeconfig", o.kubeconfig, "kubeconfig file of the cluster; empty: the usual one ($KUBECONFIG, then the home directory), or else the credentials of the pod")
 	flags.StringVar(&o.releaseNamespace, "release-namespace", o.releaseNamespace, "namespace of the release, which holds the lease and the certificate and is never given to a team (default $POD_NAMESPACE)")
 	flags.StringVar(&o.archive, "archive", o.archive, "where the records of deleted TeamSpaces go: configmap://NAMESPACE or file:///DIRECTORY")
@@ -110,6 +110,12 @@ func (o *options) validate() error {
 	}
 	if !o.controllers && !o.webhooks {
 		return errors.New("nothing to do: set --controllers or --webhooks")
+	}
+	if len(validation.IsDNS1035Label(o.webhookService)) > 0 {
+		return fmt.Errorf("--webhook-service %q: want the name of a Service, lower-case letters, digits and '-'", o.webhookService)
+	}
+	if o.terminatingAfter <= 0 {
+		return fmt.Errorf("--terminating-after %s: want more than nothing", o.terminatingAfter)
 	}
 	if o.concurrency < 1 {
 		return fmt.Errorf("--concurrency %d: want at least 1", o.concurrency)

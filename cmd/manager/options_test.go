@@ -38,6 +38,8 @@ func TestOptions_Validate(t *testing.T) {
 		"an unknown mode":              {[]string{"--release-namespace=ns", "--guard-mode=deny"}, "enforce, warn, audit or off"},
 		"an address without a host":    {[]string{"--release-namespace=ns", "--webhook-bind-address=9443"}, `"9443"`},
 		"an impossible port":           {[]string{"--release-namespace=ns", "--webhook-bind-address=:99999"}, "1 to 65535"},
+		"no name of a Service":         {[]string{"--release-namespace=ns", "--webhook-service="}, "--webhook-service"},
+		"a time that is none":          {[]string{"--release-namespace=ns", "--terminating-after=-1s"}, "--terminating-after"},
 		"nothing to do":                {[]string{"--release-namespace=ns", "--webhooks=false", "--controllers=false"}, "nothing to do"},
 		"the last of two flags counts": {[]string{"--release-namespace=", "--release-namespace=ns"}, ""},
 	}

@@ -54,7 +54,7 @@ func run(ctx context.Context, o *options) error {
 		}
 	}
 	if o.webhooks {
-		if err := addWebhooks(mgr, config, o); err != nil {
+		if err := addWebhooks(ctx, mgr, config, o); err != nil {
 			return fmt.Errorf("setting up the webhooks: %w", err)
 		}
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"crypto/tls"
 	"fmt"
 	"net"
@@ -10,7 +11,7 @@ import (
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 
 	"labhub.io/teamspace/certs"
@@ -26,7 +27,7 @@ const webhookConcurrency = 200
 
 // addWebhooks serves the webhooks on every replica, whichever leads, and makes the
 // manager ready only when the API server would accept its certificate.
-func addWebhooks(mgr ctrl.Manager, config *rest.Config, o *options) error {
+func addWebhooks(ctx context.Context, mgr ctrl.Manager, config *rest.Config, o *options) error {
 	host, port, err := splitAddress(o.webhookAddress)
 	if err != nil {
 		return err
@@ -38,7 +39,7 @@ func addWebhooks(mgr ctrl.Manager, config *rest.Config, o *options) error {
 	server := webhook.NewServer(webhook.Options{Host: host, Port: port, TLSOpts: []func(*tls.Config){func(c *tls.Config) {
 		c.GetCertificate = keeper.GetCertificate
 	}}})
-	guard, err := guardOptions(mgr, config, o)
+	guard, err := guardOptions(ctx, mgr, config, o)
 	if err != nil {
 		return err
 	}
@@ -56,7 +57,7 @@ func addWebhooks(mgr ctrl.Manager, config *rest.Config, o *options) error {
 
 // guardOptions gives the guard clients that cache nothing, for all that a verdict rests
 // on. Only the modes of namespaces come from the manager's cache.
-func guardOptions(mgr ctrl.Manager, config *rest.Config, o *options) (ownerreferences.Options, error) {
+func guardOptions(ctx context.Context, mgr ctrl.Manager, config *rest.Config, o *options) (ownerreferences.Options, error) {
 	mode, err := ownerreferences.ParseMode(o.guardMode)
 	if err != nil {
 		return ownerreferences.Options{}, err
@@ -69,15 +70,15 @@ func guardOptions(mgr ctrl.Manager, config *rest.Config, o *options) (ownerrefer
 	if err != nil {
 		return ownerreferences.Options{}, fmt.Errorf("setting up the client that reads owners: %w", err)
 	}
-	reviews, err := client.New(config, client.Options{Scheme: mgr.GetScheme()})
-	if err != nil {
-		return ownerreferences.Options{}, fmt.Errorf("setting up the client of access reviews: %w", err)
+	// Known from the start, and not from the first request on, which would have to wait.
+	if _, err := mgr.GetCache().GetInformer(ctx, ownerreferences.Namespace(), cache.BlockUntilSynced(false)); err != nil {
+		return ownerreferences.Options{}, fmt.Errorf("watching the modes of namespaces: %w", err)
 	}
 	return ownerreferences.Options{
 		Mode:       mode,
 		Namespaces: mgr.GetCache(),
 		Owners:     inventory.NewReader(inventory.NewCatalog(types), objects),
-		Access:     ownerreferences.AccessReviews{Client: reviews},
+		Access:     ownerreferences.AccessReviews{Client: mgr.GetClient()},
 	}, nil
 }
 

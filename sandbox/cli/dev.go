@@ -25,8 +25,9 @@ func newDev(hurry <-chan struct{}) *cobra.Command {
 a supervised process in the place of the chart's Deployments, with their
 ServiceAccount and permissions. Stays in the foreground; once a TeamSpace would
 be served, a wrong owner reference be denied and the policies hold,
-DIR/kubeconfig is an administrator's and the empty file DIR/ready is there. The manager is one more component for stop, start and restart; when it
-ends by itself it is started again after one to ten seconds.`,
+DIR/kubeconfig is an administrator's and the empty file DIR/ready is there. The
+manager is one more component for stop, start and restart; when one of its
+processes ends by itself it is started again after one to ten seconds.`,
 		Example: `  sandbox dev --dir /tmp/teamspace
   sandbox dev --dir /tmp/teamspace --archive file:///tmp/archive
 

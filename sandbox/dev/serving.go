@@ -79,10 +79,9 @@ func (p *Product) refusals() []refusal {
 // enforces reports whether the guard is told to deny.
 func (p *Product) enforces() bool {
 	for _, deployment := range p.manifests.Deployments {
-		for _, container := range deployment.Spec.Template.Spec.Containers {
-			if slices.Contains(container.Args, "--guard-mode=enforce") {
-				return true
-			}
+		run, err := programOf(deployment, p.options.Namespace)
+		if mode, given := run.flag("guard-mode"); err == nil && given {
+			return mode == "enforce"
 		}
 	}
 	return false

@@ -6,8 +6,10 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"labhub.io/teamspace/api/v1alpha1"
 )
@@ -52,14 +54,23 @@ func (m modes) of(ctx context.Context, namespace string) Mode {
 	if namespace == "" {
 		return m.cluster
 	}
-	ns := &metav1.PartialObjectMetadata{}
-	ns.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
+	ns := Namespace()
 	if err := m.namespaces.Get(ctx, client.ObjectKey{Name: namespace}, ns); err != nil {
-		return m.cluster // a namespace that was made just now has no label that could count
+		if !apierrors.IsNotFound(err) { // it was made just now; a label counts within two seconds
+			logf.FromContext(ctx).Error(err, "The mode of the namespace is not known, that of the cluster counts", "namespace", namespace)
+		}
+		return m.cluster
 	}
 	mode, err := ParseMode(ns.Labels[v1alpha1.LabelGuardMode])
 	if err != nil {
 		return m.cluster
 	}
 	return mode
+}
+
+// Namespace is a namespace as far as the guard reads one: its metadata.
+func Namespace() *metav1.PartialObjectMetadata {
+	ns := &metav1.PartialObjectMetadata{}
+	ns.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
+	return ns
 }
