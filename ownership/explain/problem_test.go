@@ -236,3 +236,34 @@ func TestProblems_Consequence(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// TestCut: a person is told of the first few, and first of those that deny.
+func TestCut(t *testing.T) {
+	var problems []explain.Problem
+	for i := range 2 * explain.Told {
+		problems = append(problems, explain.Problem{Index: i, Deny: i == explain.Told})
+	}
+	first, more := explain.Cut(problems)
+	if len(first) != explain.Told || more != explain.Told || first[0].Index != explain.Told || first[1].Index != 0 {
+		t.Errorf("%d more than %+v", more, first)
+	}
+	if first, more := explain.Cut(problems[:2]); len(first) != 2 || more != 0 {
+		t.Errorf("%d more than %+v", more, first)
+	}
+}
+
+func TestTooMany(t *testing.T) {
+	want := `metadata.ownerReferences: Invalid value: "300": these are more than 200 owners; so many are not looked at, and any of them may be wrong; drop references, or split the object`
+	if got := explain.TooMany(300, 200).Message(); got != want {
+		t.Errorf("got %s", got)
+	}
+}
+
+// TestProblems_NoUID: what has no uid, such as a ComponentStatus, cannot be written.
+func TestProblems_NoUID(t *testing.T) {
+	s := subject(t, "Widget a/w =new\nConfigMap a/c -> Widget w =old", "ConfigMap a/c")
+	s.References[0].Found.UID = ""
+	if got := explain.Join(explain.Problems(s)); !strings.Contains(got, "has no uid, so that it cannot be an owner") || strings.Contains(got, "use that uid") {
+		t.Error(got)
+	}
+}

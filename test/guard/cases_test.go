@@ -15,6 +15,7 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"labhub.io/teamspace/test/world"
@@ -95,7 +96,10 @@ func TestReports(t *testing.T) {
 	elsewhere := []string{"does not exist in namespace", "must be unless it is cluster-scoped", "would delete this"}
 	scope := []string{"is cluster-scoped", "would never delete this", "delete it in a finalizer of the owner, or own it by a cluster-scoped object"}
 
-	var told strings.Builder
+	var told, strange strings.Builder
+	allow(t, w, "newcomer", "", rule("*", []string{"*"}, "create"))
+	stranger := w.As(t, "newcomer", authenticated)
+	await(t, "the newcomer may create", func() error { return stranger.Create(t.Context(), configMap(o.here, "probe"), client.DryRunAll) })
 	for _, r := range []report{
 		{"C01 a pod of another namespace", &corev1.Pod{ObjectMeta: meta(o.there), Spec: deploymentSpec().Template.Spec}, refs(pod), elsewhere, nil},
 		{"C02 a binding in kube-system", &rbacv1.RoleBinding{ObjectMeta: meta("kube-system"), RoleRef: roleRef}, refs(controlling), elsewhere, nil},
@@ -118,18 +122,26 @@ func TestReports(t *testing.T) {
 		{"C19 of a kind that is not served here", &appsv1.Deployment{ObjectMeta: meta(o.here), Spec: deploymentSpec()}, refs(unserved), nil, []string{"other.example/v1 has no kind Site"}},
 		{"C20 copied with its references", &corev1.ConfigMap{ObjectMeta: meta(o.there)}, refs(o.live(t, "v1", "ConfigMap", "src")), elsewhere, nil},
 	} {
-		t.Run(r.name, func(t *testing.T) { told.WriteString("## " + r.name + "\n" + r.check(t, w)) })
+		t.Run(r.name, func(t *testing.T) {
+			told.WriteString("## " + r.name + "\n" + r.check(t, w))
+			strange.WriteString("## " + r.name + "\n" + r.ask(t, w, "--as=newcomer", "--as-group="+authenticated).Out)
+		})
 	}
 	golden(t, "reports.txt", told.String())
+	for _, secret := range []types.UID{set.UID, deployment.UID, pod.UID} {
+		if strings.Contains(strange.String(), string(secret)) {
+			t.Errorf("who may create, and read nothing, learns a uid:\n%s", strange.String())
+		}
+	}
+	golden(t, "strangers.txt", strange.String())
 }
 
 const siteVersion = "own.labhub.io/v1"
 
 func refs(list ...metav1.OwnerReference) []metav1.OwnerReference { return list }
 
-// check asks for the object by kubectl, and returns what that prints and what the API
-// server tells a machine.
-func (r report) check(t *testing.T, w *world.World) string {
+// ask asks for the object by kubectl.
+func (r report) ask(t *testing.T, w *world.World, flags ...string) world.Answer {
 	t.Helper()
 	r.object.SetOwnerReferences(r.refs)
 	gvk, err := w.Client.GroupVersionKindFor(r.object)
@@ -141,7 +153,14 @@ func (r report) check(t *testing.T, w *world.World) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	answer := w.KubectlWith(t, string(manifest), "create", "--dry-run=server", "-f", "-")
+	return w.KubectlWith(t, string(manifest), append([]string{"create", "--dry-run=server", "-f", "-"}, flags...)...)
+}
+
+// check asks for the object as administrator, and returns what that prints and what the API
+// server tells a machine.
+func (r report) check(t *testing.T, w *world.World) string {
+	t.Helper()
+	answer := r.ask(t, w)
 	denied := strings.Contains(answer.Out, `admission webhook "ownerreferences.platform.labhub.io" denied the request: metadata.ownerReferences[`)
 	if wanted := len(r.denied) > 0; denied != wanted || (answer.Code != 0) != wanted {
 		t.Errorf("denied: %t, want %t: %s", denied, wanted, answer.Out)
