@@ -48,6 +48,7 @@ type Proxy struct {
 	URL string
 	CA  []byte
 
+	server  *httptest.Server
 	reverse *httputil.ReverseProxy
 	mu      sync.Mutex
 	handler Handler
@@ -72,22 +73,26 @@ func Start(t testing.TB, access *rest.Config) *Proxy {
 		ErrorLog:      log.New(io.Discard, "", 0),
 		ErrorHandler:  func(http.ResponseWriter, *http.Request, error) { Cut() },
 	}}
-	server := httptest.NewUnstartedServer(p)
-	server.Config.ErrorLog = log.New(io.Discard, "", 0)
-	server.StartTLS()
+	p.server = httptest.NewUnstartedServer(p)
+	p.server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	p.server.StartTLS()
 	// A watch ends with its client; whoever has not ended yet is cut off.
-	t.Cleanup(func() { server.CloseClientConnections(); server.Close() })
-	p.URL = server.URL
-	p.CA = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
+	t.Cleanup(func() { p.CutAll(); p.server.Close() })
+	p.URL = p.server.URL
+	p.CA = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: p.server.Certificate().Raw})
 	return p
 }
 
-// Handle lets a handler decide from now on; nil lets everything pass.
+// Handle lets a handler decide from now on; nil lets everything pass. Requests that are
+// under way, watches above all, are not its concern.
 func (p *Proxy) Handle(h Handler) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.handler = h
 }
+
+// CutAll breaks all connections, so that watches have to begin again.
+func (p *Proxy) CutAll() { p.server.CloseClientConnections() }
 
 // ServeHTTP implements http.Handler.
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
