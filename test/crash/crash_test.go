@@ -12,7 +12,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"labhub.io/teamspace/api/v1alpha1"
 	"labhub.io/teamspace/test/program"
 	"labhub.io/teamspace/test/proxy"
 	"labhub.io/teamspace/test/world"
@@ -136,6 +138,7 @@ func (b *bench) crash(t *testing.T, s scenario, name string, at step, before boo
 	b.run(t)
 	victim <- b.manager
 	b.awaitDeath(t, s, name, at, died)
+	b.checkSafe(t, name)
 	b.run(t)
 }
 
@@ -156,6 +159,22 @@ func (b *bench) awaitDeath(t *testing.T, s scenario, name string, at step, died 
 		return nil
 	})
 	b.proxy.Handle(nil)
+}
+
+// checkSafe looks at what a dead manager leaves, since the next one may be long in coming:
+// a TeamSpace that has a namespace cannot go without a record, and none has.
+func (b *bench) checkSafe(t *testing.T, name string) {
+	t.Helper()
+	ts, ns := teamSpace(name), world.TeamNamespace(name)
+	there := b.find(t, ts)
+	held := there && slices.Contains(ts.Finalizers, v1alpha1.Finalizer)
+	owned := there && b.find(t, ns) && slices.ContainsFunc(ns.OwnerReferences, func(ref metav1.OwnerReference) bool { return ref.UID == ts.UID })
+	if !held && owned && ts.DeletionTimestamp.IsZero() {
+		t.Errorf("the TeamSpace has a namespace, and the finalizers %q", ts.Finalizers)
+	}
+	if gone := !there || !ts.DeletionTimestamp.IsZero(); gone && !held && b.records(t, name) == "null" {
+		t.Error("the TeamSpace is let go, and there is no record")
+	}
 }
 
 // begin brings a scenario to the moment before the manager acts.

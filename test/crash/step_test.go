@@ -46,8 +46,10 @@ var (
 	statusStalled   = step{"the status says Stalled", write(http.MethodPatch, "/teamspaces/NAME/status", `"Stalled"`)}
 	statusLeaving   = step{"the status says Terminating", write(http.MethodPatch, "/teamspaces/NAME/status", `"reason":"`+v1alpha1.ReasonTerminating)}
 	recordWritten   = step{"the record is written", write(http.MethodPost, "/configmaps", `NAME`)}
-	// The same again, by a pass whose cache does not show yet that the finalizer is removed.
-	recordAgain    = step{"the record is written again", write(http.MethodPut, "/configmaps", "NAME")}
+	// The same again, by a pass that follows one in which the status met a conflict.
+	recordAgain = step{"the record is written again", func(r *proxy.Request, teamSpace string) bool {
+		return r.Method == http.MethodPut && strings.Contains(r.URL.Path, "/configmaps/") && r.Says(teamSpace)
+	}}
 	statusArchived = step{"the status says Archived", write(http.MethodPatch, "/teamspaces/NAME/status", `"reason":"`+v1alpha1.ReasonArchiveWritten)}
 	namespaceFreed = step{"the namespace is released", write(http.MethodPatch, "/namespaces/team-NAME", v1alpha1.AnnotationAdopt)}
 	// ofOthers are the writes about all other TeamSpaces, where a scenario takes them along.
