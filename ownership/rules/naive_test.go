@@ -90,6 +90,7 @@ const (
 	noMapping
 	badScope
 	conflict
+	refused
 )
 
 func (n *naive) get(apiVersion, kind, namespace, name string) (*stored, answer) {
@@ -160,6 +161,9 @@ func (n *naive) deleteRequest(uid types.UID, version int, policy metav1.Deletion
 	}
 	if o.Deleting && slices.Equal(after, o.Finalizers) {
 		return ok
+	}
+	if version != 0 && t.IgnoresPolicy && len(o.Finalizers) > 0 && len(after) == 0 {
+		return refused // the precondition is compared with an object that is empty by then
 	}
 	n.write(uid, func(o *graph.Object) { o.Deleting, o.Finalizers = true, after })
 	return ok
@@ -509,7 +513,7 @@ func (n *naive) attempt(v *vertex) task {
 			}
 		}
 		switch n.attemptItem(v, yield) {
-		case noMapping, conflict:
+		case noMapping, conflict, refused:
 			n.retry = append(n.retry, v)
 		case ok:
 			if v.virtual {

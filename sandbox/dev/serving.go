@@ -60,7 +60,7 @@ type refusal struct {
 func (p *Product) refusals() []refusal {
 	var all []refusal
 	if p.renders("ValidatingWebhookConfiguration") && p.enforces() {
-		stale := probe("v1", "ConfigMap", p.options.Namespace)
+		stale := probe("v1", "ConfigMap", "default") // the release's own may be left out
 		stale.SetOwnerReferences([]metav1.OwnerReference{{
 			APIVersion: "v1", Kind: "Namespace", Name: p.options.Namespace, UID: "00000000-0000-0000-0000-000000000000",
 		}})

@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -276,7 +277,7 @@ func TestReport_BrokenConversion(t *testing.T) {
 	}
 	w.Create(t, d)
 	t.Cleanup(func() {
-		if err := w.Client.Delete(t.Context(), d); err != nil {
+		if err := w.Client.Delete(context.WithoutCancel(t.Context()), d); err != nil {
 			t.Error(err)
 		}
 	})

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"labhub.io/teamspace/test/oracle/live"
 	"labhub.io/teamspace/test/scene"
 	"labhub.io/teamspace/test/world"
@@ -61,29 +63,41 @@ var after = map[string]struct{ held, released string }{
 	`},
 }
 
-// families are one for each way of deleting the owner.
-func families(t *testing.T, w *world.World, name string) map[string]*scene.Scene {
+// each writes a text for every way of deleting an owner, in a namespace that bears its
+// name.
+func each(text func(policy string) string) string {
+	var all strings.Builder
+	for policy := range after {
+		all.WriteString(strings.ReplaceAll(text(policy), " a/", " "+policy+"/"))
+	}
+	return all.String()
+}
+
+// families makes a family for each way of deleting its owner.
+func families(t *testing.T, w *world.World, name string) *scene.Scene {
 	t.Helper()
 	cluster, err := live.New(w.Admin)
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := map[string]*scene.Scene{}
-	for policy := range after {
-		all[policy] = scene.New(t, cluster, name+"-"+policy)
-		all[policy].Plays(family, family)
-	}
-	return all
+	s := scene.New(t, cluster, name)
+	all := each(func(string) string { return family })
+	s.Plays(all, all)
+	return s
 }
 
 // collect deletes the owners, and checks that the collector brings every object into the
 // state that the rules predict.
-func collect(families map[string]*scene.Scene) {
-	for policy, s := range families {
-		s.Plays("delete "+policy+" Widget a/alpha", after[policy].held)
-		s.Release("ConfigMap/a/held")
-		s.Becomes(after[policy].released)
+func collect(s *scene.Scene) {
+	s.Helper()
+	s.Plays(
+		each(func(policy string) string { return "delete " + policy + " Widget a/alpha\n" }),
+		each(func(policy string) string { return after[policy].held }),
+	)
+	for policy := range after {
+		s.Release(types.UID("ConfigMap/" + policy + "/held"))
 	}
+	s.Becomes(each(func(policy string) string { return after[policy].released }))
 }
 
 // collectorFinds checks that the collector does its work with the guard up, hanging and
@@ -91,31 +105,17 @@ func collect(families map[string]*scene.Scene) {
 // the guard does not answer.
 func collectorFinds(t *testing.T, w *world.World, name string) {
 	t.Helper()
-	ways := []string{"up", "hanging", "dead"}
-	all := make(map[string]map[string]*scene.Scene, len(ways))
-	for _, way := range ways {
-		all[way] = families(t, w, strings.ToLower(name)+"-"+way)
-	}
-	collect(all["up"])
+	up, hanging, dead := families(t, w, name+"-up"), families(t, w, name+"-hanging"), families(t, w, name+"-dead")
+	t.Run("up", func(t *testing.T) { collect(up.With(t)) })
 	t.Run("hanging", func(t *testing.T) {
 		hang(t, w)
-		collect(with(t, all["hanging"]))
+		collect(hanging.With(t))
 	})
 	t.Run("dead", func(t *testing.T) {
 		w.Stop(t, world.Manager)
-		collect(with(t, all["dead"]))
+		collect(dead.With(t))
 	})
 	w.AwaitServing(t)
-}
-
-// with returns the scenes for another test.
-func with(t *testing.T, families map[string]*scene.Scene) map[string]*scene.Scene {
-	t.Helper()
-	all := map[string]*scene.Scene{}
-	for policy, s := range families {
-		all[policy] = s.With(t)
-	}
-	return all
 }
 
 // TestCollector is the collector with a service account of its own.

@@ -18,9 +18,9 @@ const authenticated = "system:authenticated"
 // allow gives a user permissions, in a namespace or, with "", everywhere.
 func allow(t *testing.T, w *world.World, user, namespace string, rules ...rbacv1.PolicyRule) {
 	t.Helper()
-	meta := metav1.ObjectMeta{Name: user, Namespace: namespace}
+	meta := metav1.ObjectMeta{Name: "may:" + user, Namespace: namespace}
 	subject := []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: user}}
-	ref := rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: user}
+	ref := rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: meta.Name}
 	if namespace != "" {
 		w.Create(t, &rbacv1.Role{ObjectMeta: meta, Rules: rules}, &rbacv1.RoleBinding{ObjectMeta: meta, RoleRef: ref, Subjects: subject})
 		return

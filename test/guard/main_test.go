@@ -32,13 +32,13 @@ var siteType = live.Definition{
 }
 
 // prepare installs the types that own and are owned.
-func prepare(w *world.World) error {
+func prepare(ctx context.Context, w *world.World) error {
 	cluster, err := live.New(w.Admin)
 	if err != nil {
 		return err
 	}
 	for _, d := range append(live.Definitions(), siteType) {
-		if err := cluster.Define(context.Background(), d); err != nil {
+		if err := cluster.Define(ctx, d); err != nil {
 			return err
 		}
 	}

@@ -25,7 +25,7 @@ func TestStrict(t *testing.T) {
 		"--controller-manager-flag=use-service-account-credentials=false",
 		"--apiserver-flag=enable-admission-plugins=NodeRestriction,OwnerReferencesPermissionEnforcement",
 	}})
-	if err := prepare(w); err != nil {
+	if err := prepare(t.Context(), w); err != nil {
 		t.Fatal(err)
 	}
 	t.Run("collector", func(t *testing.T) { collectorFinds(t, w, "strict") })
@@ -104,7 +104,8 @@ func (a *away) routine(t *testing.T) {
 		}
 	}
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "routine"}}
-	a.w.Delete(t, node)
+	a.w.Get(t, node)
+	a.w.Delete(t, node.DeepCopy())
 	a.w.Create(t, &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "routine"}})
 	stale := metav1.OwnerReference{APIVersion: "v1", Kind: "Node", Name: "routine", UID: node.UID}
 	kubelet := a.user(t, "system:node:routine", "system:nodes")

@@ -1,6 +1,7 @@
 package world
 
 import (
+	"context"
 	"errors"
 	"testing"
 
@@ -17,13 +18,14 @@ func (w *World) Sandbox() string { return w.binary("sandbox") }
 // API server may go on for a moment as if it still were.
 func (w *World) AwaitServing(t testing.TB) {
 	t.Helper()
+	ctx := context.WithoutCancel(t.Context()) // it may be a clean-up that waits
 	Eventually(t, Patience, "the guard denies", func() error {
 		probe := &corev1.ConfigMap{}
 		probe.Namespace, probe.Name = "default", "guard-probe"
 		probe.OwnerReferences = []metav1.OwnerReference{{
 			APIVersion: "v1", Kind: "Namespace", Name: "default", UID: "00000000-0000-0000-0000-000000000000",
 		}}
-		err := w.Client.Create(t.Context(), probe, client.DryRunAll)
+		err := w.Client.Create(ctx, probe, client.DryRunAll)
 		if apierrors.IsForbidden(err) {
 			return nil
 		}

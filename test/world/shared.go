@@ -1,6 +1,7 @@
 package world
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"strings"
@@ -22,7 +23,7 @@ type Shared struct {
 	Options Options
 
 	// Prepare, if set, is done once, before any test gets the world.
-	Prepare func(*World) error
+	Prepare func(context.Context, *World) error
 
 	once  sync.Once
 	world *World
@@ -48,7 +49,7 @@ func (s *Shared) World(t testing.TB) *World {
 	s.once.Do(func() {
 		s.world, s.err = launch(s.Options)
 		if s.err == nil && s.Prepare != nil {
-			s.err = s.Prepare(s.world)
+			s.err = s.Prepare(t.Context(), s.world)
 		}
 	})
 	if s.err != nil {

@@ -24,7 +24,7 @@ func post(t *testing.T, handler http.Handler, body []byte) *httptest.ResponseRec
 }
 
 // webhook is the guard behind HTTP, with panics let through.
-func webhook(t testing.TB) http.Handler {
+func webhook() http.Handler {
 	recoverPanic := false
 	return &admission.Webhook{RecoverPanic: &recoverPanic, Handler: New(Options{
 		Mode: Enforce, Namespaces: failing{}, Owners: newCluster(), Access: accessFunc(nothing),
@@ -47,7 +47,7 @@ func FuzzHandler(f *testing.F) {
 	for _, text := range malformed {
 		f.Add([]byte(text))
 	}
-	handler := webhook(f)
+	handler := webhook()
 	f.Fuzz(func(t *testing.T, body []byte) {
 		var review admissionv1.AdmissionReview
 		answer := post(t, handler, body)
@@ -83,7 +83,7 @@ var malformed = []string{
 
 // TestHandler_Malformed: what cannot be read is answered, and never by a panic.
 func TestHandler_Malformed(t *testing.T) {
-	handler := webhook(t)
+	handler := webhook()
 	for _, text := range malformed {
 		var review admissionv1.AdmissionReview
 		answer := post(t, handler, []byte(text))
