@@ -39,6 +39,11 @@ func (l Lifetimes) leafDue(leaf *x509.Certificate) time.Time {
 	return leaf.NotAfter.Add(-l.Leaf / 3)
 }
 
+// leafGood says whether a leaf is not due, nor of a time when a leaf lived longer.
+func (l Lifetimes) leafGood(leaf *x509.Certificate, now time.Time) bool {
+	return now.Before(l.leafDue(leaf)) && leaf.NotAfter.Before(now.Add(l.Leaf+l.Leaf/10))
+}
+
 func (l Lifetimes) authorityDue(authority *x509.Certificate) time.Time {
 	return authority.NotAfter.Add(-max(l.Authority/3, l.Leaf))
 }
@@ -71,7 +76,7 @@ func (r rotation) advance(p Pair, now time.Time) (Pair, error) {
 	}
 	p.CA = encodeAuthorities(all)
 	if certificate, err := p.Certificate(r.name, now); err == nil &&
-		now.Before(r.lifetimes.leafDue(certificate.Leaf)) && certificate.Leaf.CheckSignatureFrom(all[0]) == nil {
+		r.lifetimes.leafGood(certificate.Leaf, now) && certificate.Leaf.CheckSignatureFrom(all[0]) == nil {
 		return p, nil
 	}
 	leaf, leafKey, err := newLeaf(r.name, now, r.lifetimes.Leaf, all[0], key)

@@ -141,6 +141,21 @@ func TestLifetimes_Validate(t *testing.T) {
 	}
 }
 
+// TestRotation_Shortened: a leaf of a time when leaves lived longer does not live on.
+func TestRotation_Shortened(t *testing.T) {
+	long := issue(t)
+	p, err := rotation{name: dnsName, lifetimes: short}.advance(long, began)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if end := leafOf(t, p).NotAfter; end.After(began.Add(short.Leaf)) {
+		t.Errorf("the leaf ends at %s", end)
+	}
+	if len(authorities(p.CA)) != 1 {
+		t.Error("the authority is another one")
+	}
+}
+
 // TestNewLeaf: a leaf never outlives its authority, or there would be a time in which
 // nobody could trust it.
 func TestNewLeaf(t *testing.T) {

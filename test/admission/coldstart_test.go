@@ -47,7 +47,7 @@ func TestColdStart(t *testing.T) {
 			}
 		}
 		policy("Ignore")
-		t.Cleanup(func() { policy("Fail") })
+		defer policy("Fail")
 		world.Eventually(t, world.Patience, "what nobody judges passes", func() error {
 			return w.Client.Create(t.Context(), stale(owner), client.DryRunAll)
 		})

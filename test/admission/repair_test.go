@@ -142,7 +142,7 @@ func TestBreakGlass(t *testing.T) {
 		return nil
 	}
 	w.Patch(t, ns, `{"metadata":{"annotations":{"platform.labhub.io/webhooks":"off"}}}`)
-	t.Cleanup(func() { w.Patch(t, ns, `{"metadata":{"annotations":{"platform.labhub.io/webhooks":null}}}`) })
+	defer w.Patch(t, ns, `{"metadata":{"annotations":{"platform.labhub.io/webhooks":null}}}`)
 	world.Eventually(t, world.Patience, "nobody is asked", func() error { return errors.Join(silent(), passes()) })
 
 	remove(t, w)
@@ -219,7 +219,7 @@ func TestReady(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	t.Cleanup(restore)
+	defer restore()
 	world.Eventually(t, world.Patience, "the caBundle is spoilt, and stays so", func() error {
 		v := validating(t, w)
 		v.Webhooks[0].ClientConfig.CABundle = other(t)

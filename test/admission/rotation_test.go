@@ -82,6 +82,7 @@ func serials(bundle []byte) string {
 func TestRotation(t *testing.T) {
 	const writing = 2 * time.Minute
 	w := lab.World(t)
+	fresh(t, w)
 	balancer := replica.Balance(t, service(t, w))
 	flags := []string{"--certificate-lifetime=6s", "--authority-lifetime=90s"}
 	var both []*replica.Replica

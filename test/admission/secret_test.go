@@ -10,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"labhub.io/teamspace/certs"
 	"labhub.io/teamspace/test/world"
@@ -20,6 +21,15 @@ const dnsName = name + "." + world.ReleaseNamespace + ".svc"
 
 func secret() *corev1.Secret {
 	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: world.ReleaseNamespace, Name: name + "-certificate"}}
+}
+
+// fresh takes the Secret away while nobody runs who would bring it back, so that the next
+// replica begins with an authority of its own.
+func fresh(t *testing.T, w *world.World) {
+	t.Helper()
+	if err := client.IgnoreNotFound(w.Client.Delete(t.Context(), secret())); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // issued is a pair for a name, as if it had been issued at some other time.
@@ -154,6 +164,7 @@ func TestSecret_AuthorityReplaced(t *testing.T) {
 // expired puts that right by itself as soon as it goes on. For it the clock has jumped.
 func TestClock(t *testing.T) {
 	w := lab.World(t)
+	fresh(t, w)
 	r := alone(t, w, "--certificate-lifetime=3s", "--authority-lifetime=9s")
 	r.Signal(t, syscall.SIGSTOP)
 	s := secret()

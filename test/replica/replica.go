@@ -87,11 +87,17 @@ func Start(t testing.TB, w *world.World, o Options) *Replica {
 	return r
 }
 
-// tail keeps the log of a failed test readable.
+// tail keeps the log of a failed test readable: no verdicts, of which there are thousands,
+// and no line to its end.
 func tail(text string) string {
-	const limit = 40
-	lines := strings.Split(strings.TrimSpace(text), "\n")
-	return strings.Join(lines[max(0, len(lines)-limit):], "\n")
+	const lines, width = 40, 400
+	var kept []string
+	for line := range strings.Lines(text) {
+		if !strings.Contains(line, "Judged owner references") {
+			kept = append(kept, strings.TrimSpace(line[:min(len(line), width)]))
+		}
+	}
+	return strings.Join(kept[max(0, len(kept)-lines):], "\n")
 }
 
 // Free returns an address at which nothing listens, with a port that no outgoing
