@@ -27,6 +27,9 @@ type state struct {
 	// problem is why the last pass got nowhere.
 	problem atomic.Pointer[error]
 
+	// unready is what the last probe was told, empty if all was well.
+	unready atomic.Pointer[string]
+
 	// candidate is the leaf that will be served next, since which is when every
 	// configuration was first seen to trust it.
 	candidate []byte
@@ -101,8 +104,19 @@ func (k *Keeper) adopt(ctx context.Context, pair Pair) (time.Duration, error) {
 }
 
 // Check is a probe: it fails unless every webhook configuration that is there trusts
-// what is served.
-func (k *Keeper) Check(request *http.Request) error { return k.Trusted(request.Context()) }
+// what is served. Since the server of the probes withholds the reason, it is logged when
+// it changes.
+func (k *Keeper) Check(request *http.Request) error {
+	err := k.Trusted(request.Context())
+	reason := ""
+	if err != nil {
+		reason = err.Error()
+	}
+	if before := k.unready.Swap(&reason); before == nil || *before != reason {
+		k.log.Info("Whether the API server trusts the certificate has changed", "trusted", err == nil, "reason", reason)
+	}
+	return err
+}
 
 // Trusted returns an error unless every webhook configuration that is there trusts what
 // is served.

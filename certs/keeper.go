@@ -83,12 +83,15 @@ type Keeper struct {
 	cache    client.Reader
 	writer   client.Writer
 	clock    clock.PassiveClock
+	log      logr.Logger
 	state
 }
 
 // NewKeeper returns a Keeper that works through the manager.
 func NewKeeper(mgr ctrl.Manager, options Options) *Keeper {
-	return newKeeper(options, mgr.GetAPIReader(), mgr.GetCache(), mgr.GetClient(), clock.RealClock{})
+	k := newKeeper(options, mgr.GetAPIReader(), mgr.GetCache(), mgr.GetClient(), clock.RealClock{})
+	k.log = mgr.GetLogger().WithName("certificates")
+	return k
 }
 
 func newKeeper(options Options, live, cached client.Reader, writer client.Writer, clock clock.PassiveClock) *Keeper {

@@ -27,6 +27,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/klog/v2"
 	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -38,6 +39,7 @@ const workers = 2
 
 // run runs cert-manager's controllers and its cainjector until the context ends.
 func run(ctx context.Context, kubeconfig string) error {
+	ctrl.SetLogger(klog.Background())
 	all, ctx := errgroup.WithContext(ctx)
 	all.Go(func() error { return runControllers(ctx, kubeconfig) })
 	all.Go(func() error { return runInjector(ctx, kubeconfig) })
@@ -81,6 +83,7 @@ func runInjector(ctx context.Context, kubeconfig string) error {
 	if err != nil {
 		return fmt.Errorf("reading the credentials of the cainjector: %w", err)
 	}
+	config.UserAgent = "cert-manager-cainjector/test" // the field owner is made from it
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{
 		clientgoscheme.AddToScheme, apiextensionsv1.AddToScheme, apiregistrationv1.AddToScheme, certmanagerv1.AddToScheme,

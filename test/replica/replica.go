@@ -87,13 +87,13 @@ func Start(t testing.TB, w *world.World, o Options) *Replica {
 	return r
 }
 
-// tail keeps the log of a failed test readable: no verdicts, of which there are thousands,
-// and no line to its end.
+// tail keeps the log of a failed test readable: no verdicts and no probes, of which there
+// are thousands, and no line to its end.
 func tail(text string) string {
 	const lines, width = 40, 400
 	var kept []string
 	for line := range strings.Lines(text) {
-		if !strings.Contains(line, "Judged owner references") {
+		if !strings.Contains(line, "Judged owner references") && !strings.Contains(line, "healthz check failed") {
 			kept = append(kept, strings.TrimSpace(line[:min(len(line), width)]))
 		}
 	}
