@@ -203,7 +203,7 @@ func TestMain_Render(t *testing.T) {
 		t.Fatalf("exit code %d, stderr %q", code, stderr)
 	}
 	at := 0
-	for _, want := range []string{`"kind": "List"`, `"name": "things.example.org"`, `"kind": "ServiceAccount"`, `"namespace": "teamspace-system"`, `"kind": "Unknown"`} {
+	for _, want := range []string{`"name": "things.example.org"`, `"kind": "ServiceAccount"`, `"namespace": "teamspace-system"`, `"kind": "Unknown"`, `"kind": "List"`} {
 		found := strings.Index(stdout[at:], want)
 		if found < 0 {
 			t.Fatalf("%s is missing, or not where it should be:\n%s", want, stdout)

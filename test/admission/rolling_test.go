@@ -59,9 +59,8 @@ func TestRollingRestart(t *testing.T) {
 	for _, old := range all {
 		next := member(t, w, balancer, lameDuck)
 		awaitMember(t, balancer, next)
-		answer := review(t, old)
-		if got := answer.Header.Get("Connection"); got != "" || answer.Close {
-			t.Errorf("before the signal it answers Connection: %q", got)
+		if before := review(t, old); before.closes {
+			t.Error("before the signal it closes the connection")
 		}
 		old.Terminate(t)
 		world.Eventually(t, world.Patience, "it is not ready any more", func() error {
@@ -70,8 +69,8 @@ func TestRollingRestart(t *testing.T) {
 			}
 			return nil
 		})
-		if answer := review(t, old); answer.StatusCode != http.StatusOK || !answer.Close {
-			t.Errorf("after the signal it answers %s, and closes the connection: %t", answer.Status, answer.Close)
+		if after := review(t, old); after.code != http.StatusOK || !after.closes {
+			t.Errorf("after the signal it answers %d, and closes the connection: %t", after.code, after.closes)
 		}
 		old.AwaitEnd(t)
 		balancer.Remove(old)
@@ -124,28 +123,34 @@ const anyReview = `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview",
 	`"kind":{"version":"v1","kind":"ConfigMap"},"resource":{"version":"v1","resource":"configmaps"},"name":"x","namespace":"default",` +
 	`"userInfo":{"username":"somebody"},"object":{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"x","namespace":"default"}}}}`
 
+// answer is what a replica said to a review, and whether with "Connection: close".
+type answer struct {
+	code   int
+	closes bool
+}
+
 // review asks a replica itself, over HTTP/1.1 as the API server does.
-func review(t *testing.T, r *replica.Replica) *http.Response {
+func review(t *testing.T, r *replica.Replica) answer {
 	t.Helper()
-	answer, err := ask(r, anyReview)
+	said, err := ask(r, anyReview)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return answer
+	return said
 }
 
-func ask(r *replica.Replica, body string) (*http.Response, error) {
+func ask(r *replica.Replica, body string) (answer, error) {
 	transport := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}} // whom it is asked is known here
 	defer transport.CloseIdleConnections()
 	c := &http.Client{Transport: transport, Timeout: 10 * time.Second}
-	answer, err := c.Post("https://"+r.Address+"/ownerreferences", "application/json", bytes.NewBufferString(body))
+	response, err := c.Post("https://"+r.Address+"/ownerreferences", "application/json", bytes.NewBufferString(body))
 	if err != nil {
-		return nil, err
+		return answer{}, err
 	}
-	defer answer.Body.Close()
-	text, err := io.ReadAll(answer.Body)
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
 	if err == nil && !bytes.Contains(text, []byte(`"allowed":true`)) {
-		err = fmt.Errorf("the answer is %s: %s", answer.Status, text)
+		err = fmt.Errorf("the answer is %s: %s", response.Status, text)
 	}
-	return answer, err
+	return answer{response.StatusCode, response.Close}, err
 }

@@ -21,7 +21,7 @@ func TestPermissions(t *testing.T) {
 		// Without these, a "no" below would only say that it may do nothing at all.
 		"it reads TeamSpaces":                {ask: "list teamspaces", want: "yes"},
 		"it makes namespaces":                {ask: "create namespaces", want: "yes"},
-		"it reads the quota of a team":       {ask: "get resourcequotas/team-quota -n team-x", want: "yes"},
+		"it reads the quota of a team":       {ask: "list resourcequotas/team-quota -n team-x", want: "yes"},
 		"it makes the quota of a team again": {ask: "delete resourcequotas/team-quota -n team-x", want: "yes"},
 		"it writes its archive":              {ask: "create configmaps -n teamspace-archive", want: "yes"},
 
@@ -104,8 +104,9 @@ func TestPermissions_AsAsked(t *testing.T) {
 	read := func(object client.Object, name string) error {
 		return c.Get(t.Context(), client.ObjectKey{Namespace: "team-permitted", Name: name}, object)
 	}
-	if err := read(&corev1.ResourceQuota{}, "team-quota"); err != nil {
-		t.Errorf("reading the quota of a team: %v", err)
+	quotas := &corev1.ResourceQuotaList{}
+	if err := c.List(t.Context(), quotas, client.InNamespace("team-permitted"), client.MatchingFields{"metadata.name": "team-quota"}); err != nil || len(quotas.Items) != 1 {
+		t.Errorf("reading the quota of a team: %v, %d quotas", err, len(quotas.Items))
 	}
 	for what, err := range map[string]error{
 		"reading a Secret":           read(&corev1.Secret{}, "secret"),

@@ -139,7 +139,7 @@ func (r *Reconciler) settle(ctx context.Context, c configuration, off bool) (don
 	if !off {
 		if err := r.answered(ctx, c); err != nil {
 			r.tell(log, "The webhooks are not in force yet", err.Error())
-			return false, nil //nolint:nilerr // it is what this waits for
+			return false, nil
 		}
 	}
 	declared, err := c.declaration(off)
