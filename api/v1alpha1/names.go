@@ -15,6 +15,14 @@ const (
 	// AnnotationAdopt, set on an existing namespace to the name of a TeamSpace,
 	// hands that namespace over to it. It is taken away once it has been obeyed.
 	AnnotationAdopt = "platform.labhub.io/adopt"
+
+	// LabelGuardMode on a namespace sets the guard's mode for what is in it:
+	// enforce, warn, audit or off.
+	LabelGuardMode = "guard.platform.labhub.io/mode"
+
+	// AnnotationAllowDelete with the value "true" lets a person delete a namespace
+	// that belongs to a TeamSpace. It is for emergencies.
+	AnnotationAllowDelete = "platform.labhub.io/allow-delete"
 )
 
 // Names of the objects that every TeamSpace gets.

@@ -9,14 +9,22 @@ import (
 	"github.com/spf13/pflag"
 	"go.uber.org/zap/zapcore"
 	"k8s.io/apimachinery/pkg/util/validation"
+
+	"labhub.io/teamspace/certs"
+	"labhub.io/teamspace/webhooks/ownerreferences"
 )
 
 type options struct {
+	controllers      bool
+	webhooks         bool
 	kubeconfig       string
 	releaseNamespace string
 	archive          string
 	metricsAddress   string
 	probeAddress     string
+	webhookAddress   string
+	webhookService   string
+	guardMode        string
 	logFormat        string
 	logLevel         string
 	leaderElect      bool
@@ -31,10 +39,15 @@ const (
 
 func defaultOptions() *options {
 	return &options{
+		controllers:      true,
+		webhooks:         true,
 		releaseNamespace: os.Getenv("POD_NAMESPACE"),
 		archive:          "configmap://teamspace-archive",
 		metricsAddress:   ":8080",
 		probeAddress:     ":8081",
+		webhookAddress:   ":9443",
+		webhookService:   "teamspace-webhook",
+		guardMode:        string(ownerreferences.Enforce),
 		logFormat:        formatJSON,
 		logLevel:         zapcore.InfoLevel.String(),
 		leaderElect:      true,
@@ -44,16 +57,36 @@ func defaultOptions() *options {
 }
 
 func (o *options) addFlags(flags *pflag.FlagSet) {
+	flags.BoolVar(&o.controllers, "controllers", o.controllers, "serve TeamSpaces; if only this one is given, nothing else is done")
+	flags.BoolVar(&o.webhooks, "webhooks", o.webhooks, "serve the admission webhooks; if only this one is given, nothing else is done")
 	flags.StringVar(&o.kubeconfig, "kubeconfig", o.kubeconfig, "kubeconfig file of the cluster; empty: the usual one ($KUBECONFIG, then the home directory), or else the credentials of the pod")
-	flags.StringVar(&o.releaseNamespace, "release-namespace", o.releaseNamespace, "namespace of the release, which holds the lease and is never given to a team (default $POD_NAMESPACE)")
+	flags.StringVar(&o.releaseNamespace, "release-namespace", o.releaseNamespace, "namespace of the release, which holds the lease and the certificate and is never given to a team (default $POD_NAMESPACE)")
 	flags.StringVar(&o.archive, "archive", o.archive, "where the records of deleted TeamSpaces go: configmap://NAMESPACE or file:///DIRECTORY")
 	flags.StringVar(&o.metricsAddress, "metrics-bind-address", o.metricsAddress, "address of /metrics; 0 turns it off")
 	flags.StringVar(&o.probeAddress, "health-probe-bind-address", o.probeAddress, "address of /healthz and /readyz; 0 turns them off")
+	flags.StringVar(&o.webhookAddress, "webhook-bind-address", o.webhookAddress, "address of the admission webhooks")
+	flags.StringVar(&o.webhookService, "webhook-service", o.webhookService, "name of the Service in the release namespace by which the API server calls the webhooks; both webhook configurations have the same name, the Secret with the certificate has it with -certificate behind it")
+	flags.StringVar(&o.guardMode, "guard-mode", o.guardMode, "what becomes of wrong owner references where no namespace's label says otherwise: enforce, warn, audit or off")
 	flags.StringVar(&o.logFormat, "log-format", o.logFormat, "json, or console for people")
 	flags.StringVar(&o.logLevel, "log-level", o.logLevel, "debug, info, warn or error")
-	flags.BoolVar(&o.leaderElect, "leader-elect", o.leaderElect, "write only while holding the lease; turn off only where a second manager cannot run")
+	flags.BoolVar(&o.leaderElect, "leader-elect", o.leaderElect, "serve TeamSpaces only while holding the lease; turn off only where a second manager cannot run")
 	flags.IntVar(&o.concurrency, "concurrency", o.concurrency, "how many TeamSpaces are worked on at the same time")
 	flags.DurationVar(&o.terminatingAfter, "terminating-after", o.terminatingAfter, "how long a team's namespace may be Terminating before the metric teamspace_namespaces_terminating counts it")
+}
+
+// complete makes of one part that is asked for alone the only one.
+func (o *options) complete(flags *pflag.FlagSet) {
+	switch {
+	case flags.Changed("controllers") && !flags.Changed("webhooks"):
+		o.webhooks = !o.controllers
+	case flags.Changed("webhooks") && !flags.Changed("controllers"):
+		o.controllers = !o.webhooks
+	}
+}
+
+// certificate names what the certificate of the webhooks is made for.
+func (o *options) certificate() certs.Options {
+	return certs.Options{Namespace: o.releaseNamespace, Service: o.webhookService}
 }
 
 func (o *options) validate() error {
@@ -68,6 +101,21 @@ func (o *options) validate() error {
 	}
 	if _, err := zapcore.ParseLevel(o.logLevel); err != nil {
 		return fmt.Errorf("--log-level %q: want debug, info, warn or error", o.logLevel)
+	}
+	if _, err := ownerreferences.ParseMode(o.guardMode); err != nil {
+		return fmt.Errorf("--guard-mode: %w", err)
+	}
+	if _, _, err := splitAddress(o.webhookAddress); err != nil {
+		return err
+	}
+	if !o.controllers && !o.webhooks {
+		return errors.New("nothing to do: set --controllers or --webhooks")
+	}
+	if len(validation.IsDNS1035Label(o.webhookService)) > 0 {
+		return fmt.Errorf("--webhook-service %q: want the name of a Service, lower-case letters, digits and '-'", o.webhookService)
+	}
+	if o.terminatingAfter <= 0 {
+		return fmt.Errorf("--terminating-after %s: want more than nothing", o.terminatingAfter)
 	}
 	if o.concurrency < 1 {
 		return fmt.Errorf("--concurrency %d: want at least 1", o.concurrency)

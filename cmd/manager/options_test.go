@@ -35,6 +35,12 @@ func TestOptions_Validate(t *testing.T) {
 		"an unknown log format":        {[]string{"--release-namespace=ns", "--log-format=xml"}, `"xml"`},
 		"an unknown log level":         {[]string{"--release-namespace=ns", "--log-level=loud"}, `"loud"`},
 		"nobody to work":               {[]string{"--release-namespace=ns", "--concurrency=0"}, "--concurrency"},
+		"an unknown mode":              {[]string{"--release-namespace=ns", "--guard-mode=deny"}, "enforce, warn, audit or off"},
+		"an address without a host":    {[]string{"--release-namespace=ns", "--webhook-bind-address=9443"}, `"9443"`},
+		"an impossible port":           {[]string{"--release-namespace=ns", "--webhook-bind-address=:99999"}, "1 to 65535"},
+		"no name of a Service":         {[]string{"--release-namespace=ns", "--webhook-service="}, "--webhook-service"},
+		"a time that is none":          {[]string{"--release-namespace=ns", "--terminating-after=-1s"}, "--terminating-after"},
+		"nothing to do":                {[]string{"--release-namespace=ns", "--webhooks=false", "--controllers=false"}, "nothing to do"},
 		"the last of two flags counts": {[]string{"--release-namespace=", "--release-namespace=ns"}, ""},
 	}
 	for name, tc := range tests {
@@ -48,6 +54,38 @@ func TestOptions_Validate(t *testing.T) {
 				t.Errorf("validate = %v, want an error that names %s", err, tc.want)
 			}
 		})
+	}
+}
+
+// TestOptions_Parts: a part that is asked for is the only one, unless both are.
+func TestOptions_Parts(t *testing.T) {
+	for args, want := range map[string][2]bool{
+		"":                                 {true, true},
+		"--controllers":                    {true, false},
+		"--webhooks":                       {false, true},
+		"--webhooks=false":                 {true, false},
+		"--controllers=false":              {false, true},
+		"--webhooks --controllers":         {true, true},
+		"--webhooks --controllers=false":   {false, true},
+		"--webhooks=false --controllers=0": {false, false},
+	} {
+		o := defaultOptions()
+		flags := pflag.NewFlagSet("run", pflag.ContinueOnError)
+		o.addFlags(flags)
+		if err := flags.Parse(strings.Fields(args)); err != nil {
+			t.Fatal(err)
+		}
+		o.complete(flags)
+		if got := [2]bool{o.controllers, o.webhooks}; got != want {
+			t.Errorf("%q: controllers, webhooks = %t, want %t", args, got, want)
+		}
+		options := managerOptions(newScheme(), o)
+		if options.LeaderElection != want[0] {
+			t.Errorf("%q: leader election %t", args, options.LeaderElection)
+		}
+		if got := len(options.Cache.ByObject) > 2; got != want[1] {
+			t.Errorf("%q: %d types are cached", args, len(options.Cache.ByObject))
+		}
 	}
 }
 

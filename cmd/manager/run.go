@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"time"
 
@@ -11,9 +12,6 @@ import (
 	"github.com/go-logr/zapr"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
@@ -27,22 +25,11 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"labhub.io/teamspace/api/v1alpha1"
-	"labhub.io/teamspace/archive"
-	"labhub.io/teamspace/controllers"
-	"labhub.io/teamspace/controllers/teamspace"
 )
 
-const (
-	leaseName = "teamspace-controller"
-
-	// leaseRetry is how often a manager asks for the lease. With the jitter of client-go
-	// a standby leads within two seconds of a clean stop of the leader.
-	leaseRetry = 800 * time.Millisecond
-
-	// stopTimeout bounds a clean stop. Passes are cancelled by the signal; what is
-	// left is to give the lease back.
-	stopTimeout = 3 * time.Second
-)
+// stopTimeout bounds a clean stop. Passes are cancelled by the signal; what is left is to
+// give the lease back.
+const stopTimeout = 3 * time.Second
 
 // run wires the manager and runs it until the context ends.
 func run(ctx context.Context, o *options) error {
@@ -57,27 +44,24 @@ func run(ctx context.Context, o *options) error {
 	if err != nil {
 		return err
 	}
-	scheme := newScheme()
-	store, err := openArchive(log, config, scheme, o.archive)
-	if err != nil {
-		return err
-	}
-	mgr, err := ctrl.NewManager(config, managerOptions(scheme, o))
+	mgr, err := ctrl.NewManager(config, managerOptions(newScheme(), o))
 	if err != nil {
 		return fmt.Errorf("setting up the manager: %w", err)
 	}
-	if err := controllers.SetupWithManager(mgr, controllers.Options{TeamSpace: teamspace.Options{
-		Archive:             store,
-		ProtectedNamespaces: protectedNamespaces(o.releaseNamespace, store),
-		Concurrency:         o.concurrency,
-		TerminatingAfter:    o.terminatingAfter,
-	}}); err != nil {
-		return fmt.Errorf("setting up the controllers: %w", err)
+	if o.controllers {
+		if err := addControllers(mgr, log, config, o); err != nil {
+			return fmt.Errorf("setting up the controllers: %w", err)
+		}
+	}
+	if o.webhooks {
+		if err := addWebhooks(ctx, mgr, config, o); err != nil {
+			return fmt.Errorf("setting up the webhooks: %w", err)
+		}
 	}
 	if err := addProbes(mgr); err != nil {
 		return fmt.Errorf("setting up the probes: %w", err)
 	}
-	log.Info("Starting", "version", version(), "archive", o.archive, "releaseNamespace", o.releaseNamespace)
+	log.Info("Starting", "version", version(), "controllers", o.controllers, "webhooks", o.webhooks, "releaseNamespace", o.releaseNamespace)
 	return mgr.Start(ctx)
 }
 
@@ -123,57 +107,24 @@ func newScheme() *runtime.Scheme {
 	return scheme
 }
 
-// openArchive opens the archive with a client that does not cache. An archive that
-// cannot be used yet is no reason not to serve TeamSpaces.
-func openArchive(log logr.Logger, config *rest.Config, scheme *runtime.Scheme, url string) (archive.Store, error) {
-	live, err := client.New(config, client.Options{Scheme: scheme})
-	if err != nil {
-		return nil, fmt.Errorf("setting up the client of the archive: %w", err)
-	}
-	store, err := archive.Open(url, live)
-	if errors.Is(err, archive.ErrUnavailable) {
-		log.Error(err, "TeamSpaces are served, but none can be deleted until the archive can be written", "archive", url)
-		return store, nil
-	}
-	return store, err
-}
-
-// protectedNamespaces are those that no team gets.
-func protectedNamespaces(release string, store archive.Store) []string {
-	if inCluster, ok := store.(*archive.ConfigMapStore); ok {
-		return []string{release, inCluster.Namespace()}
-	}
-	return []string{release}
-}
-
+// managerOptions has what the parts need that are asked for: an account of the chart may
+// read no more than that.
 func managerOptions(scheme *runtime.Scheme, o *options) ctrl.Options {
-	readYourWrites := true
-	graceful, retry := stopTimeout, leaseRetry
-	named := func(name string) cache.ByObject {
-		return cache.ByObject{Field: fields.OneTermEqualSelector(metav1.ObjectNameField, name)}
+	graceful := stopTimeout
+	options := ctrl.Options{
+		Scheme:                  scheme,
+		Cache:                   cache.Options{DefaultTransform: cache.TransformStripManagedFields(), ByObject: map[client.Object]cache.ByObject{}},
+		Metrics:                 metricsserver.Options{BindAddress: o.metricsAddress},
+		HealthProbeBindAddress:  o.probeAddress,
+		GracefulShutdownTimeout: &graceful,
 	}
-	return ctrl.Options{
-		Scheme: scheme,
-		Cache: cache.Options{
-			DefaultTransform: cache.TransformStripManagedFields(),
-			// Of the cluster's quotas and limits only ours are read, which is also all
-			// that the role allows.
-			ByObject: map[client.Object]cache.ByObject{
-				&corev1.LimitRange{}:    named(v1alpha1.LimitRangeName),
-				&corev1.ResourceQuota{}: named(v1alpha1.QuotaName),
-			},
-		},
-		// A pass that follows a write sees that write, so that nothing is written twice.
-		Client:                        client.Options{Cache: &client.CacheOptions{EnableReadYourWritesConsistency: &readYourWrites}},
-		Metrics:                       metricsserver.Options{BindAddress: o.metricsAddress},
-		HealthProbeBindAddress:        o.probeAddress,
-		LeaderElection:                o.leaderElect,
-		LeaderElectionID:              leaseName,
-		LeaderElectionNamespace:       o.releaseNamespace,
-		LeaderElectionReleaseOnCancel: true, // main ends right after Start
-		RetryPeriod:                   &retry,
-		GracefulShutdownTimeout:       &graceful,
+	if o.controllers {
+		controllerOptions(&options, o)
 	}
+	if o.webhooks {
+		maps.Copy(options.Cache.ByObject, o.certificate().CacheOptions())
+	}
+	return options
 }
 
 // addProbes makes the manager ready when its cache has caught up with the cluster.

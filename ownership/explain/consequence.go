@@ -8,22 +8,43 @@ import (
 
 // consequence says what the collector would do to the object.
 func (j judge) consequence() string {
-	when := "within seconds"
-	if j.s.Latent {
-		when = "at the next restart of kube-controller-manager, if not before"
-	}
+	when := j.when()
 	switch j.decision.Action {
 	case rules.Delete:
-		return fmt.Sprintf("the garbage collector would delete this %s%s %s", j.s.Kind, j.stake(", and with it", ""), when)
+		return j.deletion(when)
 	case rules.Prune:
 		return fmt.Sprintf("the garbage collector would drop the reference %s and keep this %s for its other owner", when, j.s.Kind)
 	case rules.NeverCollected:
 		return fmt.Sprintf("the garbage collector would never delete this %s, whatever becomes of its owners", j.s.Kind)
 	case rules.Retry:
-		return fmt.Sprintf("the garbage collector would never delete this %s as long as that holds", j.s.Kind)
+		return fmt.Sprintf("the garbage collector would never delete this %s as long as %s cannot be judged", j.s.Kind, j.unresolved())
 	default:
 		return fmt.Sprintf("the garbage collector would keep this %s", j.s.Kind)
 	}
+}
+
+// when says when the collector would act: at once, or when it starts anew (R17).
+func (j judge) when() string {
+	if j.s.Latent {
+		return "at the next restart of kube-controller-manager, if not before"
+	}
+	return "within seconds"
+}
+
+// unresolved names the reference that keeps the collector from deciding (R06): the first
+// one in the list.
+func (j judge) unresolved() string {
+	for i, ref := range j.s.References {
+		if ref.Class == rules.Unresolvable || ref.Class == rules.Unknown {
+			return fmt.Sprintf("ownerReferences[%d]", i)
+		}
+	}
+	return "a reference"
+}
+
+// deletion says that the collector would delete the object.
+func (j judge) deletion(when string) string {
+	return fmt.Sprintf("the garbage collector would delete this %s%s %s", j.s.Kind, j.stake(", and with it", ""), when)
 }
 
 // stake says what is lost with an object that holds more than itself.

@@ -10,6 +10,7 @@ package explain
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -84,8 +85,8 @@ type Problem struct {
 	// Deny says that live reads or the schema prove the reference wrong, so
 	// that an admission guard should refuse it; everything else it may warn of.
 	Deny bool
-	// Index is the place of the reference, Field the field that is wrong and
-	// Value what it holds.
+	// Index is the place of the reference, -1 for the whole list; Field the field that
+	// is wrong and Value what it holds.
 	Index int
 	Field string
 	Value string
@@ -95,13 +96,31 @@ type Problem struct {
 	Fix         string
 }
 
+// Path is the path of the field that is wrong.
+func (p Problem) Path() string {
+	if p.Index < 0 {
+		return "metadata.ownerReferences"
+	}
+	path := fmt.Sprintf("metadata.ownerReferences[%d]", p.Index)
+	if p.Field != "" {
+		path += "." + p.Field
+	}
+	return path
+}
+
 // Message returns the whole sentence.
 func (p Problem) Message() string {
-	where := fmt.Sprintf("metadata.ownerReferences[%d]", p.Index)
-	if p.Field != "" {
-		where += "." + p.Field
+	return line(fmt.Sprintf("%s: Invalid value: %s: %s; %s; %s", p.Path(), quote(p.Value), p.Wrong, p.Consequence, p.Fix))
+}
+
+// TooMany is the problem of an object that names more owners than can be looked at.
+func TooMany(owners, limit int) Problem {
+	return Problem{
+		Severity: Error, Deny: true, Index: -1, Value: fmt.Sprint(owners),
+		Wrong:       fmt.Sprintf("these are more than %d owners", limit),
+		Consequence: "so many are not looked at, and any of them may be wrong",
+		Fix:         "drop references, or split the object",
 	}
-	return line(fmt.Sprintf("%s: Invalid value: %s: %s; %s; %s", where, quote(p.Value), p.Wrong, p.Consequence, p.Fix))
 }
 
 // Join returns the messages of several problems as one line.
@@ -111,6 +130,29 @@ func Join(problems []Problem) string {
 		messages[i] = p.Message()
 	}
 	return strings.Join(messages, "; ")
+}
+
+// Told is how many problems of one object a person is told of: more are of no use to
+// anybody.
+const Told = 5
+
+// Cut leaves the first problems that are told, those that deny before all others, and
+// says of how many it has left them.
+func Cut(problems []Problem) (first []Problem, more int) {
+	slices.SortStableFunc(problems, func(a, b Problem) int {
+		switch {
+		case a.Deny == b.Deny:
+			return 0
+		case a.Deny:
+			return -1
+		default:
+			return 1
+		}
+	})
+	if len(problems) <= Told {
+		return problems, 0
+	}
+	return problems[:Told], len(problems) - Told
 }
 
 // Problems returns what is wrong with the references of an object, in list

@@ -22,6 +22,9 @@ func (j judge) problem(i int, ref Reference) (Problem, bool) {
 	case rules.BadScope:
 		return j.badScope(ref), true
 	case rules.Absent:
+		if rules.ImpossibleName(ref.Name) {
+			return j.impossibleName(ref), true
+		}
 		return j.absent(ref), true
 	case rules.Unresolvable:
 		return j.unresolvable(ref), true
@@ -60,8 +63,7 @@ func (j judge) absent(ref Reference) Problem {
 		p.Value = ref.Kind + " " + ref.Name
 		p.Wrong = fmt.Sprintf("no %s %s with this uid%s", properKind(ref), quote(ref.Name), j.required(ref))
 		p.Fix = "use name and uid of an owner that exists, or drop the reference"
-		p.Consequence = fmt.Sprintf("the garbage collector would delete this %s%s within seconds, unless another owner keeps it",
-			j.s.Kind, j.stake(", and with it", ""))
+		p.Consequence = j.deletion(j.when() + ", unless another owner keeps it")
 		return p
 	case ref.Found != nil:
 		j.otherUID(ref, &p)
@@ -78,6 +80,17 @@ func (j judge) absent(ref Reference) Problem {
 		p.Rule, p.Severity = rules.R08, Warning
 	}
 	return p
+}
+
+// impossibleName: such a name is no part of a URL, so that the collector asks for
+// something else, and what it makes of the answer is not to be told from here.
+func (j judge) impossibleName(ref Reference) Problem {
+	return Problem{
+		Rule: rules.R11, Severity: Error, Deny: true, Field: "name", Value: ref.Name,
+		Wrong:       "no object can have this name",
+		Consequence: fmt.Sprintf("the garbage collector would delete this %s%s, or never delete it", j.s.Kind, j.stake(", and with it", "")),
+		Fix:         "use the name of the owner",
+	}
 }
 
 // required says where the owner would have to be.
@@ -98,6 +111,10 @@ func (j judge) otherUID(ref Reference, p *Problem) {
 	p.Field, p.Value = "uid", string(ref.UID)
 	p.Wrong = fmt.Sprintf("%s %s%s has uid %s", properKind(ref), quote(ref.Name), j.place(ref), quote(string(ref.Found.UID)))
 	p.Fix = "use that uid or drop the reference"
+	if ref.Found.UID == "" {
+		p.Wrong = fmt.Sprintf("%s %s has no uid, so that it cannot be an owner", properKind(ref), quote(ref.Name))
+		p.Fix = "drop the reference"
+	}
 	if j.s.Kind == "PersistentVolumeClaim" {
 		p.Wrong += "; this looks like a restore"
 		p.Fix += " before it is restored"
@@ -172,12 +189,14 @@ func sameGroup(ref Reference) []graph.Type {
 	return same
 }
 
-// unknown is row K5.
+// unknown is row K5. Whoever could not read the owner does not know whether the
+// collector can.
 func (j judge) unknown(ref Reference) Problem {
 	return Problem{
-		Rule: rules.K5, Severity: Info, Field: "name", Value: ref.Name, Consequence: j.consequence(),
-		Wrong: fmt.Sprintf("whether %s %s exists%s could not be read", properKind(ref), quote(ref.Name), j.place(ref)),
-		Fix:   "check that the owner exists and has this uid",
+		Rule: rules.K5, Severity: Info, Field: "name", Value: ref.Name,
+		Wrong:       fmt.Sprintf("whether %s %s exists%s could not be read", properKind(ref), quote(ref.Name), j.place(ref)),
+		Consequence: "if it does not, " + j.deletion(j.when()+", unless another owner keeps it"),
+		Fix:         "check that the owner exists and has this uid",
 	}
 }
 
@@ -204,7 +223,7 @@ func (j judge) solid(ref Reference) (Problem, bool) {
 		}
 	case ref.Cycle:
 		p.Rule, p.Severity = rules.R19, Info
-		p.Wrong = fmt.Sprintf("%s %s is owned by this %s itself", properKind(ref), quote(ref.Name), j.s.Kind)
+		p.Wrong = fmt.Sprintf("%s %s is owned by this %s itself, directly or through others", properKind(ref), quote(ref.Name), j.s.Kind)
 		p.Consequence = "the garbage collector would never delete either by itself"
 		p.Fix = "drop one of the references"
 	case ref.Doubt == rules.D2:

@@ -71,12 +71,14 @@ func TestProblems(t *testing.T) {
 			rules.R11, rules.K6, explain.Error, true, `\.uid: Invalid value: "old": StatefulSet "db" in namespace "a" has uid "new"; this looks like a restore; the garbage collector would delete this PersistentVolumeClaim, and with it the data of its volume within seconds`},
 		{"K6 of a cluster-scoped kind", "ClusterWidget p =new\nConfigMap a/c -> ClusterWidget p =old", "ConfigMap a/c",
 			rules.R11, rules.K6, explain.Error, true, `ClusterWidget "p" has uid "new"; .*; use that uid or drop the reference`},
+		{"K4 a path for a name", "ConfigMap a/c -> Widget ../../b/widgets/w", "ConfigMap a/c",
+			rules.R11, rules.K4, explain.Error, true, `no object can have this name; the garbage collector would delete this ConfigMap, or never delete it; use the name of the owner`},
 		{"K2-names a list kind", "Widget a/w\nConfigMap a/c -> WidgetList:acme.example/v1 w =Widget/a/w", "ConfigMap a/c",
 			rules.R15, rules.K4, explain.Error, true, `kind WidgetList is a list`},
 		{"R08 another owner is solid", "Widget a/w\nConfigMap a/c -> Widget w; Widget ghost", "ConfigMap a/c",
 			rules.R08, rules.K4, explain.Warning, true, `\[1\].*would drop the reference within seconds and keep this ConfigMap`},
 		{"K5 the owner cannot be read", "type acme.example/v2 Sealed namespaced unreadable\nConfigMap a/c -> Sealed s", "ConfigMap a/c",
-			rules.K5, rules.K5, explain.Info, false, `could not be read`},
+			rules.K5, rules.K5, explain.Info, false, `could not be read; if it does not, the garbage collector would delete this ConfigMap`},
 		{"K7 P11 the owner goes in the foreground", "Widget a/w dying [fg]\nConfigMap a/c -> Widget w", "ConfigMap a/c",
 			rules.K7, rules.K7, explain.Warning, false, `being deleted in the foreground; the garbage collector would delete`},
 		{"R18 owns itself", "Widget a/w -> Widget w", "Widget a/w",
@@ -215,7 +217,7 @@ func TestMessage_OneLine(t *testing.T) {
 func TestProblems_Consequence(t *testing.T) {
 	s := subject(t, "Widget a/w\nConfigMap a/c -> Widget w; Gizmo:nowhere.example/v1 g; Widget ghost", "ConfigMap a/c")
 	problems := explain.Problems(s)
-	if len(problems) != 2 || !strings.Contains(problems[1].Consequence, "never delete this ConfigMap as long as that holds") {
+	if len(problems) != 2 || !strings.Contains(problems[1].Consequence, "never delete this ConfigMap as long as ownerReferences[1] cannot be judged") {
 		t.Error(explain.Join(problems))
 	}
 	s = subject(t, "Widget a/w\nClusterWidget p\nClusterRole r -> ClusterWidget ghost; Widget w =Widget/a/w", "ClusterRole r")
@@ -231,6 +233,37 @@ func TestProblems_Consequence(t *testing.T) {
 	s.References = []explain.Reference{{Classification: rules.Classification{Class: rules.Absent, Rule: rules.K1}, Reveal: true}}
 	s.References[0].Kind, s.References[0].Name = "Thing", "t"
 	if got := explain.Join(explain.Problems(s)); !strings.Contains(got, `Thing "t" does not exist; the garbage`) {
+		t.Error(got)
+	}
+}
+
+// TestCut: a person is told of the first few, and first of those that deny.
+func TestCut(t *testing.T) {
+	var problems []explain.Problem
+	for i := range 2 * explain.Told {
+		problems = append(problems, explain.Problem{Index: i, Deny: i == explain.Told})
+	}
+	first, more := explain.Cut(problems)
+	if len(first) != explain.Told || more != explain.Told || first[0].Index != explain.Told || first[1].Index != 0 {
+		t.Errorf("%d more than %+v", more, first)
+	}
+	if first, more := explain.Cut(problems[:2]); len(first) != 2 || more != 0 {
+		t.Errorf("%d more than %+v", more, first)
+	}
+}
+
+func TestTooMany(t *testing.T) {
+	want := `metadata.ownerReferences: Invalid value: "300": these are more than 200 owners; so many are not looked at, and any of them may be wrong; drop references, or split the object`
+	if got := explain.TooMany(300, 200).Message(); got != want {
+		t.Errorf("got %s", got)
+	}
+}
+
+// TestProblems_NoUID: what has no uid, such as a ComponentStatus, cannot be written.
+func TestProblems_NoUID(t *testing.T) {
+	s := subject(t, "Widget a/w =new\nConfigMap a/c -> Widget w =old", "ConfigMap a/c")
+	s.References[0].Found.UID = ""
+	if got := explain.Join(explain.Problems(s)); !strings.Contains(got, "has no uid, so that it cannot be an owner") || strings.Contains(got, "use that uid") {
 		t.Error(got)
 	}
 }

@@ -133,8 +133,12 @@ func NewTypes(types ...Type) *Types {
 }
 
 // Resolve does what the collector's mapper does: the exact version must be
-// known, a kind in lower case is found, and so are `List` and `<Kind>List`.
+// known, a kind in lower case is found, and so are `List` and `<Kind>List`. "/v1" is an
+// empty group and a version, as "v1" is.
 func (t *Types) Resolve(apiVersion, kind string) Mapping {
+	if group, version, found := strings.Cut(apiVersion, "/"); found && group == "" {
+		apiVersion = version
+	}
 	if found, ok := t.byName[typeName{apiVersion, kind}]; ok {
 		return Mapping{Type: found}
 	}

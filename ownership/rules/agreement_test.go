@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -197,7 +198,7 @@ func drawObject(random *rand.Rand, i int) graph.Object {
 	o := kinds[random.IntN(len(kinds))]
 	o.Name = string(rune('p' + i))
 	switch random.IntN(24) {
-	case 0:
+	case 0, 3:
 		o = graph.Object{APIVersion: "events.k8s.io/v1", Kind: "Event", Namespace: "a", Name: o.Name}
 	case 1, 2:
 		if i < 2 {
@@ -216,6 +217,10 @@ func drawObject(random *rand.Rand, i int) graph.Object {
 		o.Finalizers = append(o.Finalizers, orphanFinalizer)
 	}
 	o.Deleting = pick(6) && (len(o.Finalizers) > 0 || o.Kind == "Namespace")
+	if o.Kind == "Event" && o.Deleting { // its DELETE has taken these off
+		o.Finalizers = slices.DeleteFunc(o.Finalizers, func(f string) bool { return f == fgFinalizer || f == orphanFinalizer })
+		o.Deleting = len(o.Finalizers) > 0
+	}
 	return o
 }
 

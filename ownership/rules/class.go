@@ -105,6 +105,17 @@ type Classification struct {
 // Deterministic reports whether only one class is possible.
 func (c Classification) Deterministic() bool { return c.Possible == Classes(c.Class) }
 
+// Where is where the collector looks for an owner of the type that an object in the
+// namespace ("" for a cluster-scoped object) names: in the same namespace, or in none
+// (K4). It reports false where it does not look at all: a cluster-scoped object cannot
+// have a namespaced owner (K3).
+func Where(namespace string, owner graph.Type) (string, bool) {
+	if !owner.Namespaced {
+		return "", true
+	}
+	return namespace, namespace != ""
+}
+
 // Classify judges one reference of an object in the given namespace ("" for a
 // cluster-scoped object), by rows K1 to K8 in their order.
 func Classify(namespace string, ref metav1.OwnerReference, f Facts) Classification {
@@ -112,7 +123,8 @@ func Classify(namespace string, ref metav1.OwnerReference, f Facts) Classificati
 		return only(Absent, K1)
 	}
 	t := f.Mapping.Type
-	badScope := t.Namespaced && namespace == ""
+	_, scoped := Where(namespace, t)
+	badScope := !scoped
 	switch t.Serving {
 	case graph.NotServed:
 		return only(Unresolvable, K2)
@@ -162,6 +174,12 @@ func (c Classification) or(other Class, doubt Rule) Classification {
 		c.Doubt = doubt
 	}
 	return c
+}
+
+// ImpossibleName reports whether no object can have the name, of whatever type: what
+// cannot be a segment of a URL's path. A GET for it asks for something else.
+func ImpossibleName(name string) bool {
+	return name == "." || name == ".." || strings.ContainsAny(name, "/%")
 }
 
 // ImpossibleKind reports whether no type can ever have this kind: in lower

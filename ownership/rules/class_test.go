@@ -121,3 +121,13 @@ func TestBuiltInGroup(t *testing.T) {
 		}
 	}
 }
+
+func TestImpossibleName(t *testing.T) {
+	for name, want := range map[string]bool{
+		"a": false, "a.b-c": false, "system:node:x": false, "...": false, ".": true, "..": true, "a/b": true, "../a": true, "%2e": true,
+	} {
+		if got := rules.ImpossibleName(name); got != want {
+			t.Errorf("%q: %t", name, got)
+		}
+	}
+}

@@ -43,8 +43,12 @@ type Judged struct {
 type Subject struct {
 	// Unmonitored: the collector does not observe the object's type.
 	Unmonitored bool
-	Deleting    bool
-	Finalizers  []string
+	// Deleting: the collector knows that the object is being deleted.
+	Deleting bool
+	// IgnoresPolicy: a DELETE takes the collector's finalizers off, whatever its
+	// policy (Event).
+	IgnoresPolicy bool
+	Finalizers    []string
 	// References are in list order.
 	References []Judged
 	// Dependents counts the objects that have a reference with the object's
@@ -82,6 +86,9 @@ func Decide(s Subject) Decision {
 	fg := slices.Contains(s.Finalizers, metav1.FinalizerDeleteDependents)
 	orphan := slices.Contains(s.Finalizers, metav1.FinalizerOrphanDependents)
 	action, rule := decide(t, s.Unmonitored, s.Deleting, fg, s.Dependents > 0)
+	if action == Delete && s.refuses() {
+		action, rule = Retry, R12
+	}
 	d := Decision{Action: action, Rule: rule, Because: t.String()}
 	switch action {
 	case Prune:
@@ -98,6 +105,15 @@ func Decide(s Subject) Decision {
 		d.Because = fmt.Sprintf("%d blockingDependents", s.Blocking)
 	}
 	return d
+}
+
+// refuses is refusesCollector of a Subject.
+func (s Subject) refuses() bool {
+	f := finalizerFlags(s.Finalizers)
+	if s.IgnoresPolicy {
+		f |= ignoresPolicy
+	}
+	return refusesCollector(f)
 }
 
 // tally counts classes up to the first error.

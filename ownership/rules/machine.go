@@ -161,7 +161,11 @@ func (m *machine) decide(id graph.ID) (Action, Rule) {
 			t.count(m.classify(number).Class)
 		}
 	}
-	return decide(t, m.unmanaged(id), m.any(id, isDeleting), m.any(id, isMarked), m.dependents[id] > 0)
+	action, rule := decide(t, m.unmanaged(id), m.seenDeleting(id), m.any(id, isMarked), m.dependents[id] > 0)
+	if action == Delete && refusesCollector(m.flags[id]) {
+		return Retry, R12
+	}
+	return action, rule
 }
 
 // classify is Classify for a reference of the graph.
@@ -193,7 +197,7 @@ func (c Classification) with(static Classification) Classification {
 // subject gives an object to Decide.
 func (m *machine) subject(id graph.ID) Subject {
 	s := Subject{
-		Unmonitored: m.unmanaged(id), Deleting: m.any(id, isDeleting),
+		Unmonitored: m.unmanaged(id), Deleting: m.seenDeleting(id), IgnoresPolicy: m.any(id, ignoresPolicy),
 		Finalizers: presentFinalizers(m.flags[id], m.g.Finalizers(id)),
 		Dependents: int(m.dependents[id]), Blocking: int(m.blockers[id]),
 	}

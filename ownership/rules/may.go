@@ -81,8 +81,9 @@ func (p *may) judgeObject(id graph.ID) {
 		p.add(id, emptied|back)
 	}
 	p.judgeTriggers(id)
-	// A worker may not have heard yet that an object is being deleted.
-	if !p.was(id, isDeleting) || p.was(id, isFresh) {
+	// A worker may not have heard yet that an object is being deleted; of one that is
+	// polled none ever does.
+	if !p.was(id, isDeleting) || p.was(id, isFresh|isUnmonitored) {
 		p.judgeReferences(id)
 	}
 	p.judgeOrphaned(id)
@@ -230,6 +231,9 @@ func (p *pass) dropUID(first, last int, owner graph.ID, how refMarks) {
 
 // judgeDelete is rows R09 to R12.
 func (p *may) judgeDelete(id graph.ID, s summary) {
+	if refusesCollector(p.start[id]) {
+		return
+	}
 	p.add(id, collection)
 	breaks := s.waiting && p.dependents0(id) > 0
 	if breaks {

@@ -21,7 +21,7 @@ func (p *must) judgeObject(id graph.ID) {
 	if ns := p.namespace(id); ns != graph.None && p.has(ns, dies) {
 		p.add(id, emptied|back)
 	}
-	if !p.was(id, isDeleting) && !p.unmanaged0(id) {
+	if !p.was(id, isDeleting) && !p.unmanaged0(id) && !refusesCollector(p.start[id]) {
 		p.judgeReferences(id)
 	}
 	p.judgeOrphaned(id)

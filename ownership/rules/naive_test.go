@@ -90,6 +90,7 @@ const (
 	noMapping
 	badScope
 	conflict
+	refused
 )
 
 func (n *naive) get(apiVersion, kind, namespace, name string) (*stored, answer) {
@@ -161,6 +162,9 @@ func (n *naive) deleteRequest(uid types.UID, version int, policy metav1.Deletion
 	if o.Deleting && slices.Equal(after, o.Finalizers) {
 		return ok
 	}
+	if version != 0 && t.IgnoresPolicy && len(o.Finalizers) > 0 && len(after) == 0 {
+		return refused // the precondition is compared with an object that is empty by then
+	}
 	n.write(uid, func(o *graph.Object) { o.Deleting, o.Finalizers = true, after })
 	return ok
 }
@@ -189,7 +193,14 @@ func (n *naive) dropOwners(uid types.UID, owners []types.UID) {
 		return
 	}
 	n.write(uid, func(o *graph.Object) {
-		o.Owners = slices.DeleteFunc(slices.Clone(o.Owners), func(r metav1.OwnerReference) bool { return slices.Contains(owners, r.UID) })
+		all := o.Owners
+		o.Owners = slices.DeleteFunc(slices.Clone(all), func(r metav1.OwnerReference) bool { return slices.Contains(owners, r.UID) })
+		if !strings.HasPrefix(o.APIVersion, "acme.example/") { // a strategic merge
+			first := func(r metav1.OwnerReference) int {
+				return slices.IndexFunc(all, func(other metav1.OwnerReference) bool { return other.UID == r.UID })
+			}
+			slices.SortStableFunc(o.Owners, func(a, b metav1.OwnerReference) int { return first(a) - first(b) })
+		}
 	})
 }
 
@@ -509,7 +520,7 @@ func (n *naive) attempt(v *vertex) task {
 			}
 		}
 		switch n.attemptItem(v, yield) {
-		case noMapping, conflict:
+		case noMapping, conflict, refused:
 			n.retry = append(n.retry, v)
 		case ok:
 			if v.virtual {

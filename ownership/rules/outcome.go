@@ -1,9 +1,11 @@
 package rules
 
 import (
+	"cmp"
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"labhub.io/teamspace/ownership/graph"
 )
@@ -69,14 +71,42 @@ func (o Outcome) Allows(s State) bool {
 	case !s.Exists:
 		return o.Fates&Gone != 0
 	case s.Deleting:
-		return o.Fates&Dying != 0 && o.allowsOwners(s.Owners) &&
+		return o.Fates&Dying != 0 && o.allowsAnyOrder(s.Owners) &&
 			slices.ContainsFunc(o.Finalizers, func(f []string) bool { return slices.Equal(f, s.Finalizers) })
 	default:
-		return o.Fates&Live != 0 && o.allowsOwners(s.Owners) && slices.Equal(o.object.Finalizers, s.Finalizers)
+		return o.Fates&Live != 0 && o.allowsAnyOrder(s.Owners) && slices.Equal(o.object.Finalizers, s.Finalizers)
 	}
 }
 
-// allowsOwners walks both lists: the collector never reorders references.
+// allowsAnyOrder knows the one way in which references are reordered: what the collector
+// writes to an object of a built-in type is a strategic merge, which puts references with
+// one uid beside the first of them (R16).
+func (o Outcome) allowsAnyOrder(owners []metav1.OwnerReference) bool {
+	return o.allowsOwners(owners) || o.grouped().allowsOwners(owners)
+}
+
+// grouped is the outcome with references of one uid side by side.
+func (o Outcome) grouped() Outcome {
+	first := map[types.UID]int{}
+	order := make([]int, len(o.object.Owners))
+	for i, ref := range o.object.Owners {
+		if _, twin := first[ref.UID]; !twin {
+			first[ref.UID] = i
+		}
+		order[i] = i
+	}
+	at := func(i int) int { return first[o.object.Owners[i].UID] }
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(at(a), at(b)) })
+	g := o
+	g.References, g.object.Owners = nil, nil
+	for _, i := range order {
+		g.References = append(g.References, o.References[i])
+		g.object.Owners = append(g.object.Owners, o.object.Owners[i])
+	}
+	return g
+}
+
+// allowsOwners walks both lists.
 func (o Outcome) allowsOwners(owners []metav1.OwnerReference) bool {
 	reached := map[int]bool{0: true} // how many of owners the references so far can make
 	for i, ref := range o.object.Owners {

@@ -237,10 +237,23 @@ func (w *world) poll(id graph.ID) {
 
 // unmanaged reports whether the collector leaves the object alone because it
 // does not observe it. It polls one that observed objects named as owner (R20),
-// for ever, and treats it like any other until it is being deleted: what
-// follows then it does not notice.
+// for ever, and treats it like any other.
 func (w *world) unmanaged(id graph.ID) bool {
-	return w.any(id, isUnmonitored) && (!w.any(id, isPolled) || w.any(id, isDeleting))
+	return w.any(id, isUnmonitored) && !w.any(id, isPolled)
+}
+
+// seenDeleting reports whether the collector knows that the object is being
+// deleted. Of what it polls it never learns that, and goes on judging it (R03).
+func (w *world) seenDeleting(id graph.ID) bool {
+	return w.any(id, isDeleting) && !w.any(id, isUnmonitored)
+}
+
+// refusesCollector reports whether the API server refuses the collector's DELETE,
+// again and again: that of an Event which only the collector's own finalizers hold.
+// They go with the request, nothing holds the object any more, and then the
+// resourceVersion of the precondition is compared with that of an empty object (R12).
+func refusesCollector(f flags) bool {
+	return f&ignoresPolicy != 0 && f&(isForeground|isOrphan) != 0 && f&hasOther == 0
 }
 
 func (w *world) countDependents() {

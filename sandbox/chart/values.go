@@ -6,7 +6,19 @@ import (
 
 	"helm.sh/helm/v4/pkg/chart/v2/loader"
 	"helm.sh/helm/v4/pkg/strvals"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
+
+// HasValue reports whether the chart itself has a value under the keys, so that it can
+// be set to another.
+func HasValue(chartPath string, keys ...string) (bool, error) {
+	loaded, err := loader.Load(chartPath)
+	if err != nil {
+		return false, fmt.Errorf("loading the chart %s: %w", chartPath, err)
+	}
+	_, found, err := unstructured.NestedFieldNoCopy(loaded.Values, keys...)
+	return found && err == nil, nil
+}
 
 // mergeValues reads the files in their order and then the settings, a later one
 // over an earlier one.

@@ -167,7 +167,7 @@ func TestRunTour_CleansUpWhenTheSandboxFails(t *testing.T) {
 	if err := os.WriteFile(example, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	code, stdout, stderr := call("tour", "--example", example, "--manager", "/bin/sh", "--chart", t.TempDir())
+	code, stdout, stderr := call("tour", "--example", example, "--lab", t.TempDir(), "--manager", "/bin/sh", "--chart", t.TempDir())
 	if code != failure || stdout != "" || !strings.Contains(stderr, "make sandbox") {
 		t.Errorf("exit code %d, stdout %q, stderr:\n%s", code, stdout, stderr)
 	}

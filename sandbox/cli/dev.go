@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 
@@ -23,9 +24,10 @@ func newDev(hurry <-chan struct{}) *cobra.Command {
 		Long: `Starts a control plane, applies what the chart renders, and runs the manager as
 a supervised process in the place of the chart's Deployments, with their
 ServiceAccount and permissions. Stays in the foreground; once a TeamSpace would
-be served, DIR/kubeconfig is an administrator's and the empty file DIR/ready is
-there. The manager is one more component for stop, start and restart; when it
-ends by itself it is started again after one to ten seconds.`,
+be served, a wrong owner reference be denied and the policies hold,
+DIR/kubeconfig is an administrator's and the empty file DIR/ready is there. The
+manager is one more component for stop, start and restart; when one of its
+processes ends by itself it is started again after one to ten seconds.`,
 		Example: `  sandbox dev --dir /tmp/teamspace
   sandbox dev --dir /tmp/teamspace --archive file:///tmp/archive
 
@@ -94,5 +96,7 @@ func devConfig(dir *directory.Directory, plane *controlplane.Plane, o dev.Option
 		}
 	}
 	config.Components = append(config.Components, world.Component{Name: dev.Manager, Define: product.Programs})
+	planeServes := config.Serving
+	config.Serving = func(ctx context.Context) error { return errors.Join(planeServes(ctx), product.Serves(ctx)) }
 	return config, nil
 }

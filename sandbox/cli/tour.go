@@ -26,6 +26,7 @@ const tourTimeout = 5 * time.Minute
 type tourOptions struct {
 	product dev.Options
 	example string
+	lab     string
 	keep    bool
 }
 
@@ -51,6 +52,7 @@ them did what the tour says; removes everything that it has made.`,
 		panic(err) // the flag was declared in the line before
 	}
 	cmd.Flags().StringVar(&o.example, "example", "examples/team-alpha.yaml", "the file with the TeamSpace alpha")
+	cmd.Flags().StringVar(&o.lab, "lab", "examples/ownership-lab", "the folder of the ownership lab")
 	cmd.Flags().BoolVar(&o.keep, "keep", false, "keep the temporary directory, with the logs")
 	return cmd
 }
@@ -62,8 +64,10 @@ const auditPolicy = `{"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitSt
 
 // runTour makes the world, shows the tour in it, and ends it.
 func runTour(ctx context.Context, o tourOptions, out, errOut io.Writer, hurry <-chan struct{}) (err error) {
-	if _, err := os.Stat(o.example); err != nil {
-		return fmt.Errorf("finding the example: %w", err)
+	for _, path := range []string{o.example, o.lab} {
+		if _, err := os.Stat(path); err != nil {
+			return fmt.Errorf("finding the examples: %w", err)
+		}
 	}
 	root, err := os.MkdirTemp("", "teamspace-tour-")
 	if err != nil {
@@ -75,6 +79,7 @@ func runTour(ctx context.Context, o tourOptions, out, errOut io.Writer, hurry <-
 		Archive:  filepath.Join(root, "archive"),
 		AuditLog: filepath.Join(root, "audit.log"),
 		Example:  o.example,
+		Lab:      o.lab,
 	}
 	plane := planeOptions{dir: settings.Dir, auditPolicy: filepath.Join(root, "audit-policy"), auditLog: settings.AuditLog}
 	if err := os.WriteFile(plane.auditPolicy, []byte(auditPolicy), 0o600); err != nil {

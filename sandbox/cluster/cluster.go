@@ -90,6 +90,17 @@ func (c *Client) Apply(ctx context.Context, objects ...*unstructured.Unstructure
 	return nil
 }
 
+// TryCreate asks the API server to create an object without doing it, and returns what
+// would have been created.
+func (c *Client) TryCreate(ctx context.Context, object *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	resource, err := c.resource(object.GroupVersionKind(), object.GetNamespace())
+	if err != nil {
+		return nil, err
+	}
+	options := metav1.CreateOptions{FieldManager: fieldManager, DryRun: []string{metav1.DryRunAll}}
+	return resource.Create(ctx, object, options)
+}
+
 // resource returns the access to objects of a kind, in the namespace if they
 // are namespaced.
 func (c *Client) resource(kind schema.GroupVersionKind, namespace string) (dynamic.ResourceInterface, error) {

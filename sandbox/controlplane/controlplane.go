@@ -68,7 +68,8 @@ func Prepare(dir *directory.Directory, options Options) (*Plane, error) {
 	if err := FindBinaries(options.Binaries, Etcd, APIServer, ControllerManager); err != nil {
 		return nil, err
 	}
-	files, err := makeCredentials(dir.Path("pki"))
+	kcm := controllerManagerIdentity(flags{}.with(options.Flags[ControllerManager]))
+	files, err := makeCredentials(dir.Path("pki"), kcm)
 	if err != nil {
 		return nil, err
 	}

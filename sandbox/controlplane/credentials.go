@@ -2,6 +2,7 @@ package controlplane
 
 import (
 	"fmt"
+	"slices"
 
 	"labhub.io/teamspace/sandbox/pki"
 	"labhub.io/teamspace/sandbox/port"
@@ -18,7 +19,7 @@ type credentials struct {
 // makeCredentials makes them in the folder, or reads them from it. There are
 // three authorities, as in a cluster of kubeadm: a certificate for the one
 // purpose must not be good for another.
-func makeCredentials(folder string) (*credentials, error) {
+func makeCredentials(folder string, kcm pki.Identity) (*credentials, error) {
 	store, err := pki.Open(folder)
 	if err != nil {
 		return nil, err
@@ -47,7 +48,7 @@ func makeCredentials(folder string) (*credentials, error) {
 	}{
 		{&c.apiServer, c.ca, "kube-apiserver", pki.Identity{Name: "kube-apiserver", Hosts: inCluster}},
 		{&c.admin, c.ca, "admin", pki.Identity{Name: "sandbox-admin", Groups: []string{"system:masters"}}},
-		{&c.controllerManager, c.ca, "kube-controller-manager", pki.Identity{Name: "system:kube-controller-manager"}},
+		{&c.controllerManager, c.ca, "kube-controller-manager", kcm},
 		{&c.controllerManagerServer, c.ca, "kube-controller-manager-server", pki.Identity{Name: "kube-controller-manager", Hosts: local}},
 		{&c.etcd, c.etcdCA, "etcd", pki.Identity{Name: "etcd", Hosts: local}},
 		{&c.etcdClient, c.etcdCA, "etcd-client", pki.Identity{Name: "kube-apiserver"}},
@@ -61,4 +62,15 @@ func makeCredentials(folder string) (*credentials, error) {
 		return nil, fmt.Errorf("preparing the tokens of service accounts: %w", err)
 	}
 	return c, nil
+}
+
+// controllerManagerIdentity is who kube-controller-manager is to the API server. Without
+// service accounts for its controllers all of them are this user, whose own role lets
+// them do next to nothing: whoever runs it so has to give it more.
+func controllerManagerIdentity(flags flags) pki.Identity {
+	id := pki.Identity{Name: "system:" + ControllerManager}
+	if slices.Contains(flags, [2]string{"use-service-account-credentials", "false"}) {
+		id.Groups = []string{"system:masters"}
+	}
+	return id
 }

@@ -23,3 +23,16 @@ func TestFlags_With(t *testing.T) {
 		}
 	}
 }
+
+// TestControllerManagerIdentity: who has to do the work of all controllers has to be
+// allowed to.
+func TestControllerManagerIdentity(t *testing.T) {
+	for flag, groups := range map[string]int{
+		"": 0, "--use-service-account-credentials": 0, "use-service-account-credentials=false": 1,
+	} {
+		id := controllerManagerIdentity(flags{}.with([]string{flag}))
+		if id.Name != "system:kube-controller-manager" || len(id.Groups) != groups {
+			t.Errorf("%q: %+v", flag, id)
+		}
+	}
+}

@@ -77,6 +77,7 @@ type Product struct {
 	cluster *cluster.Client
 
 	manifests *chart.Manifests
+	picker    *port.Picker
 }
 
 // New prepares the product for a control plane that need not run yet. The
@@ -93,7 +94,7 @@ func New(dir *directory.Directory, server Server, admin *rest.Config, options Op
 	if err := makeArchive(options.Archive); err != nil {
 		return nil, err
 	}
-	return &Product{options: options, dir: dir, server: server, cluster: client}, nil
+	return &Product{options: options, dir: dir, server: server, cluster: client, picker: port.NewPicker()}, nil
 }
 
 // makeArchive makes the folder of an archive that is one. The manager refuses
@@ -155,9 +156,13 @@ func (p *Product) release() (chart.Release, error) {
 	if err != nil {
 		return chart.Release{}, err
 	}
+	service, err := p.serviceValues()
+	if err != nil {
+		return chart.Release{}, err
+	}
 	return chart.Release{
 		Name: releaseName, Namespace: p.options.Namespace,
-		ValueFiles: p.options.ValueFiles, Set: p.options.Set,
+		ValueFiles: p.options.ValueFiles, Set: append(service, p.options.Set...),
 		KubeVersion: version, APIs: apis,
 	}, nil
 }
@@ -169,7 +174,6 @@ func (p *Product) Programs(ctx context.Context) ([]process.Definition, error) {
 	if err != nil {
 		return nil, err
 	}
-	picker := port.NewPicker()
 	var all []process.Definition
 	for _, deployment := range p.manifests.Deployments {
 		name := Manager
@@ -180,11 +184,14 @@ func (p *Product) Programs(ctx context.Context) ([]process.Definition, error) {
 		if err != nil {
 			return nil, err
 		}
+		if address := p.webhookAddress(deployment); address != "" {
+			run.args = append(run.args, "--webhook-bind-address="+address)
+		}
 		config, err := p.access(ctx, deployment.Name, run.account)
 		if err != nil {
 			return nil, err
 		}
-		d, err := p.define(name, run, config, picker)
+		d, err := p.define(name, run, config)
 		if err != nil {
 			return nil, err
 		}
@@ -210,12 +217,12 @@ func (p *Product) access(ctx context.Context, deployment, account string) (strin
 
 // define says how one process is run. The flags that fit it to this machine
 // come last, where they win over the chart's.
-func (p *Product) define(name string, run program, config string, picker *port.Picker) (process.Definition, error) {
-	health, err := picker.Free()
+func (p *Product) define(name string, run program, config string) (process.Definition, error) {
+	health, err := p.picker.Free()
 	if err != nil {
 		return process.Definition{}, err
 	}
-	metrics, err := picker.Free()
+	metrics, err := p.picker.Free()
 	if err != nil {
 		return process.Definition{}, err
 	}
@@ -224,7 +231,7 @@ func (p *Product) define(name string, run program, config string, picker *port.P
 		"--health-probe-bind-address="+health,
 		"--metrics-bind-address="+metrics,
 	)
-	if p.options.Archive != "" {
+	if _, archives := run.flag("archive"); archives && p.options.Archive != "" {
 		args = append(args, "--archive="+p.options.Archive)
 	}
 	return process.Definition{

@@ -87,7 +87,7 @@ func TestProduct_Programs(t *testing.T) {
 	d := all[0]
 	config := p.dir.Path("teamspace.kubeconfig")
 	want := []string{
-		"run", "--metrics-bind-address=:8080",
+		"run", "--metrics-bind-address=:8080", "--archive=mem://",
 		"--kubeconfig=" + config,
 		"--health-probe-bind-address=" + d.Addresses["health"],
 		"--metrics-bind-address=" + d.Addresses["metrics"],

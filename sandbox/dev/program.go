@@ -131,19 +131,20 @@ func (p program) environment() []string {
 	return all
 }
 
-// electsLeader reports whether the program reconciles only while it holds a
-// Lease, as a manager does unless it is told not to. Of a flag that is given
-// twice the last one counts.
+// electsLeader reports whether the program says that it works only while it holds a
+// Lease.
 func (p program) electsLeader() bool {
-	elects := true
+	value, given := p.flag("leader-elect")
+	return given && (value == "" || value == "true")
+}
+
+// flag returns the value of a flag, and whether it is given. Of one that is given twice
+// the last one counts.
+func (p program) flag(wanted string) (value string, given bool) {
 	for _, arg := range p.args {
-		switch name, value, _ := strings.Cut(strings.TrimLeft(arg, "-"), "="); {
-		case name != "leader-elect" || !strings.HasPrefix(arg, "-"):
-		case value == "" || value == "true":
-			elects = true
-		default:
-			elects = false
+		if name, text, _ := strings.Cut(strings.TrimLeft(arg, "-"), "="); name == wanted && strings.HasPrefix(arg, "-") {
+			value, given = text, true
 		}
 	}
-	return elects
+	return value, given
 }

@@ -110,14 +110,14 @@ func TestExpand(t *testing.T) {
 
 func TestProgram_ElectsLeader(t *testing.T) {
 	for args, want := range map[string]bool{
-		"":                                    true,
+		"":                                    false,
 		"--leader-elect":                      true,
 		"-leader-elect=true":                  true,
 		"--leader-elect=false":                false,
 		"--leader-elect --leader-elect=false": false,
 		"--leader-elect=false --leader-elect": true,
-		"--leader-elect-id=x":                 true,
-		"leader-elect=false":                  true,
+		"--leader-elect-id=x":                 false,
+		"leader-elect":                        false,
 	} {
 		if got := (program{args: strings.Fields(args)}).electsLeader(); got != want {
 			t.Errorf("electsLeader of %q = %t, want %t", args, got, want)

@@ -15,6 +15,12 @@ import (
 // managerStopDeadline is what the sandbox promises for the manager alone.
 const managerStopDeadline = 5 * time.Second
 
+// The processes of the manager: one for each Deployment of the chart.
+const (
+	controllerProcess = "manager/teamspace-controller"
+	webhookProcess    = "manager/teamspace-webhook"
+)
+
 // productArgs are the flags of a command that runs the product, with the chart
 // and the manager of this tree.
 func productArgs(t *testing.T, more ...string) []string {
@@ -50,16 +56,18 @@ func TestDev(t *testing.T) {
 	})
 	t.Run("the manager is no administrator", func(t *testing.T) {
 		configs, err := filepath.Glob(filepath.Join(dir, "*.kubeconfig"))
-		if err != nil || len(configs) != 1 {
-			t.Fatalf("kubeconfigs of managers: %v, %v, want one", configs, err)
+		if err != nil || len(configs) != 2 {
+			t.Fatalf("kubeconfigs of managers: %v, %v, want two", configs, err)
 		}
-		stdout, _, err := run(t, binary(t, "kubectl"), "auth", "can-i", "*", "*", "--kubeconfig", configs[0])
-		if strings.TrimSpace(stdout) != "no" {
-			t.Errorf("can-i * * = %q, %v, want no", stdout, err)
+		for _, config := range configs {
+			stdout, _, err := run(t, binary(t, "kubectl"), "auth", "can-i", "*", "*", "--kubeconfig", config)
+			if strings.TrimSpace(stdout) != "no" {
+				t.Errorf("%s: can-i * * = %q, %v, want no", filepath.Base(config), stdout, err)
+			}
 		}
 	})
 	t.Run("its addresses are known", func(t *testing.T) {
-		addresses := s.status()["manager"].Addresses
+		addresses := s.status()[controllerProcess].Addresses
 		if addresses["health"] == "" || addresses["metrics"] == "" {
 			t.Errorf("addresses = %v, want those of health and metrics", addresses)
 		}
@@ -93,14 +101,16 @@ func TestDev(t *testing.T) {
 
 // testManagerAway changes a TeamSpace while the manager is stopped.
 func testManagerAway(t *testing.T, s *sandbox) {
-	pid := s.status()["manager"].PID
+	pids := []int{s.status()[controllerProcess].PID, s.status()[webhookProcess].PID}
 	began := time.Now()
 	s.mustRun("stop", "manager")
 	if took := time.Since(began); took > managerStopDeadline {
 		t.Errorf("stop took %s, want at most %s", took, managerStopDeadline)
 	}
-	if alive(pid) {
-		t.Error("the manager runs after its stop")
+	for _, pid := range pids {
+		if alive(pid) {
+			t.Error("the manager runs after its stop")
+		}
 	}
 	s.apply("first", 4)
 	s.mustRun("start", "manager")
@@ -115,16 +125,16 @@ func testManagerAway(t *testing.T, s *sandbox) {
 
 // testManagerDeath kills the manager behind the sandbox's back.
 func testManagerDeath(t *testing.T, s *sandbox) {
-	if err := syscall.Kill(s.status()["manager"].PID, syscall.SIGKILL); err != nil {
+	if err := syscall.Kill(s.status()[controllerProcess].PID, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, worldDeadline, "the manager leads again", func() error {
-		if status := s.status()["manager"]; status.State != process.Running || status.Restarts != 1 {
+		if status := s.status()[controllerProcess]; status.State != process.Running || status.Restarts != 1 {
 			return fmt.Errorf("it is %+v", status)
 		}
 		return nil
 	})
-	for _, want := range []string{"manager ended unexpectedly (signal: killed)", "manager is started again in 1s"} {
+	for _, want := range []string{controllerProcess + " ended unexpectedly (signal: killed)", controllerProcess + " is started again in 1s"} {
 		if !strings.Contains(s.stderr.String(), want) {
 			t.Errorf("the sandbox does not say %q:\n%s", want, s.stderr)
 		}
@@ -156,7 +166,7 @@ func TestTour(t *testing.T) {
 		"apiVersion: platform.labhub.io/v1alpha1\nkind: TeamSpace\nmetadata:\n  name: alpha\nspec:\n  pods: 5\n  cpu: \"1\"\n")
 	temporary := t.TempDir()
 	t.Setenv("TMPDIR", temporary)
-	stdout, stderr, err := run(t, binary(t, "sandbox"), append([]string{"tour", "--example", example}, productArgs(t)...)...)
+	stdout, stderr, err := run(t, binary(t, "sandbox"), append([]string{"tour", "--example", example, "--lab", filepath.Join("..", "..", "examples", "ownership-lab")}, productArgs(t)...)...)
 	if err != nil || !strings.Contains(stdout, "All of it happened as told.") {
 		t.Errorf("tour: %v\n%s\n%s", err, stdout, stderr)
 	}

@@ -12,7 +12,8 @@ import (
 	"syscall"
 )
 
-// Loopback is the only address that the sandbox listens on.
+// Loopback is the address that the sandbox listens on, but for what has to be where a
+// Service is.
 const Loopback = "127.0.0.1"
 
 // lowest is the first port that Free considers.
@@ -55,22 +56,25 @@ func NewPicker() *Picker { return &Picker{taken: map[int]bool{}} }
 // the kernel gives to outgoing connections. A component that is stopped for a
 // while would otherwise lose its port to one of them, in the worst case to a
 // client that dials the port and, through simultaneous open, reaches itself.
-func (p *Picker) Free() (string, error) {
+func (p *Picker) Free() (string, error) { return p.FreeAt(Loopback) }
+
+// FreeAt does the same on another address of this machine.
+func (p *Picker) FreeAt(host string) (string, error) {
 	end := firstEphemeral()
 	for range attempts {
 		candidate := lowest + rand.IntN(end-lowest)
-		if address, ok := p.take(candidate); ok {
+		if address, ok := p.take(host, candidate); ok {
 			return address, nil
 		}
 	}
-	return "", fmt.Errorf("finding a free port between %d and %d on %s: none after %d attempts", lowest, end-1, Loopback, attempts)
+	return "", fmt.Errorf("finding a free port between %d and %d on %s: none after %d attempts", lowest, end-1, host, attempts)
 }
 
 // Prefer returns the address if it is free, and any other free one if not.
 func (p *Picker) Prefer(address string) (string, error) {
 	if _, text, err := net.SplitHostPort(address); err == nil {
 		if wanted, err := strconv.Atoi(text); err == nil && wanted > 0 {
-			if address, ok := p.take(wanted); ok {
+			if address, ok := p.take(Loopback, wanted); ok {
 				return address, nil
 			}
 		}
@@ -79,8 +83,8 @@ func (p *Picker) Prefer(address string) (string, error) {
 }
 
 // take reserves the port if nothing listens on it.
-func (p *Picker) take(candidate int) (string, bool) {
-	address := net.JoinHostPort(Loopback, strconv.Itoa(candidate))
+func (p *Picker) take(host string, candidate int) (string, bool) {
+	address := net.JoinHostPort(host, strconv.Itoa(candidate))
 	if p.taken[candidate] || CheckFree(address) != nil {
 		return "", false
 	}

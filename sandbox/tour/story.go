@@ -14,6 +14,8 @@ type Settings struct {
 	AuditLog string
 	// Example is the file with the TeamSpace alpha: five pods, one cpu.
 	Example string
+	// Lab is the folder of the ownership lab.
+	Lab string
 }
 
 // soon is how long a controller may take before the tour gives up. What it took
@@ -28,6 +30,8 @@ func Story(s Settings) []Step {
 		deletedQuota(),
 		editedQuota(),
 		refusals(),
+		ownerReferences(s),
+		policies(),
 		managerAway(s),
 		deletion(s),
 	}
@@ -131,7 +135,8 @@ func deletion(s Settings) Step {
 		Title: "The team's space is deleted",
 		Why: "What it was is archived first; only then does the TeamSpace go. The namespace is not\n" +
 			"deleted by the manager: the real garbage collector finds that its owner is gone. The\n" +
-			"audit log of the API server knows who did it.",
+			"audit log of the API server knows who asked: first the administrator, in vain, then who\n" +
+			"could.",
 		Commands: []Command{
 			{Line: "kubectl delete teamspace alpha --timeout=60s", Want: []string{"deleted"}},
 			{Line: "cat " + quote(s.Archive+"/alpha.json"), Want: []string{`"name"`, `"alpha"`, `"uid"`, `"${owner}"`, `"pods"`, "7"}},

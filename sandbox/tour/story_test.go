@@ -11,7 +11,7 @@ import (
 func TestStory_CanBeTold(t *testing.T) {
 	programs := []string{"kubectl", "sandbox", "cat", "grep"}
 	saved := map[string]bool{}
-	for _, step := range Story(Settings{Dir: "/dir with blanks", Archive: "/archive", AuditLog: "/audit", Example: "example.yaml"}) {
+	for _, step := range Story(Settings{Dir: "/dir with blanks", Archive: "/archive", AuditLog: "/audit", Example: "example.yaml", Lab: "/lab"}) {
 		if step.Title == "" || step.Why == "" || len(step.Commands) == 0 {
 			t.Errorf("the step %q has no title, no reason or no command", step.Title)
 		}

@@ -3,6 +3,7 @@
 package world
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -138,15 +139,19 @@ func (w *World) awaitServing(ctx context.Context) error {
 	defer cancel()
 	ticker := time.NewTicker(servingInterval)
 	defer ticker.Stop()
+	var last error
 	for {
 		err := w.config.Serving(ctx)
 		if err == nil {
 			return nil
 		}
+		if ctx.Err() == nil {
+			last = err // the end of the time says nothing of what is missing
+		}
 		select {
 		case <-ticker.C:
 		case <-ctx.Done():
-			return fmt.Errorf("all components serve, but not the whole: %w", err)
+			return fmt.Errorf("all components serve, but not the whole: %w", cmp.Or(last, err))
 		}
 	}
 }

@@ -8,8 +8,8 @@ import (
 )
 
 // lab has the type and no manager.
-var lab = &world.Shared{Prepare: func(w *world.World) error {
-	return w.StopForGood(context.Background(), world.Manager) //nolint:forbidigo // there is no test yet whose context it could be
+var lab = &world.Shared{Prepare: func(ctx context.Context, w *world.World) error {
+	return w.StopForGood(ctx, world.Manager)
 }}
 
 func TestMain(m *testing.M) { lab.Run(m) }

@@ -11,7 +11,7 @@ import (
 // stopped, and when it has been started again.
 type story struct {
 	name                   string
-	first, down, restarted func(*scene)
+	first, down, restarted func(*row)
 }
 
 // stories are all scenes, in the order of the rule book.
@@ -22,6 +22,8 @@ var stories = []story{
 	{name: "D1 D2 a version is not served, and served again", first: versionGone, restarted: versionBack},
 	{name: "R13 D10 the owner's type is observed", first: foreignOwner, restarted: foreignOwnerAgain},
 	{name: "R13 the owner's type is not observed", first: foreignUnobserved},
+	{name: "R03 R20 what is polled is judged while it is being deleted", first: polledDying},
+	{name: "R12 an Event that the collector cannot delete", first: refusedEvent},
 	{name: "F5 a cluster-scoped dependent blocks", first: clusterScoped, restarted: clusterScopedStill},
 	{name: "F6 an object blocks itself", first: selfBlocked, restarted: selfBlockedStill},
 	{name: "F7 a dependent that cannot be judged blocks", first: unjudged},
@@ -33,7 +35,7 @@ var stories = []story{
 func TestRareRows(t *testing.T) {
 	t.Parallel()
 	l := newLab(t, plane.Flags(), append(live.Definitions(), definitions...))
-	scenes := make([]*scene, len(stories))
+	scenes := make([]*row, len(stories))
 	done := make([]bool, len(stories))
 	t.Run("first", func(t *testing.T) {
 		for i, story := range stories {

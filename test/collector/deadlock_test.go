@@ -9,8 +9,8 @@ import (
 
 // clusterScoped is row F5: the dependent counts as a blocker, since that goes by uid,
 // and is never collected, since its reference is of bad scope.
-func clusterScoped(s *scene) {
-	s.plays(`
+func clusterScoped(s *row) {
+	s.Plays(`
 		Widget a/stuck
 		Widget a/again
 		Widget a/unblocked
@@ -39,10 +39,10 @@ func clusterScoped(s *scene) {
 		ClusterRole o -> Widget orphaned =Widget/a/orphaned +b
 	`)
 	s.deadlocked("Widget/a/stuck", rules.F5)
-	s.setOwners("ClusterRole/u", []metav1.OwnerReference{
+	s.SetOwners("ClusterRole/u", []metav1.OwnerReference{
 		{APIVersion: "acme.example/v1", Kind: "Widget", Name: "unblocked", UID: "Widget/a/unblocked"},
 	})
-	s.plays(`
+	s.Plays(`
 		delete background Widget a/again
 		delete background ClusterRole e
 		delete orphan Widget a/orphaned
@@ -55,8 +55,8 @@ func clusterScoped(s *scene) {
 	`)
 }
 
-func clusterScopedStill(s *scene) {
-	s.plays("restart", `
+func clusterScopedStill(s *row) {
+	s.Plays("restart", `
 		Widget a/stuck dying [fg]
 		ClusterRole s -> Widget stuck =Widget/a/stuck +b
 		ClusterRole a -> Widget again =Widget/a/again +b
@@ -66,8 +66,8 @@ func clusterScopedStill(s *scene) {
 }
 
 // selfBlocked is row F6.
-func selfBlocked(s *scene) {
-	s.plays(`
+func selfBlocked(s *row) {
+	s.Plays(`
 		Widget a/stuck -> Widget stuck +b
 		Widget a/self -> Widget self +b
 		Widget a/other [acme.example/hold] -> Widget other +b
@@ -81,14 +81,14 @@ func selfBlocked(s *scene) {
 	`)
 	s.deadlocked("Widget/a/self", rules.F6)
 	// Without options it changes nothing: the finalizer that is there counts (F1, D9).
-	s.plays(`
+	s.Plays(`
 		delete default Widget a/self
 	`, `
 		Widget a/stuck dying [fg] -> Widget stuck +b
 		Widget a/self dying [fg] -> Widget self +b
 		Widget a/other dying [acme.example/hold fg] -> Widget other +b
 	`)
-	s.plays(`
+	s.Plays(`
 		delete background Widget a/self
 		delete background Widget a/other
 	`, `
@@ -97,8 +97,8 @@ func selfBlocked(s *scene) {
 	`)
 }
 
-func selfBlockedStill(s *scene) {
-	s.plays("restart", `
+func selfBlockedStill(s *row) {
+	s.Plays("restart", `
 		Widget a/stuck dying [fg] -> Widget stuck +b
 		Widget a/other dying [acme.example/hold] -> Widget other +b
 	`)
@@ -107,8 +107,8 @@ func selfBlockedStill(s *scene) {
 var late = live.Definition{Group: "acme.example", Kind: "Late", Namespaced: true, Versions: []live.Version{{Name: "v1"}}}
 
 // unjudged is row F7, and what ends it: the type of the other reference appears.
-func unjudged(s *scene) {
-	s.plays(`
+func unjudged(s *row) {
+	s.Plays(`
 		Widget a/owner
 		ConfigMap a/child -> Widget owner +b; Late:acme.example/v1 nobody =nobody
 		delete foreground Widget a/owner
@@ -121,15 +121,15 @@ func unjudged(s *scene) {
 		s.Fatal(err)
 	}
 	// An owner that is absent now does not keep the child (R10).
-	s.serves("acme.example/v1", "Late", "namespaced")
-	s.becomes("")
+	s.Serves("acme.example/v1", "Late", "namespaced")
+	s.Becomes("")
 }
 
 // deadlocked checks that the prediction of the present names the row that keeps the
 // owner.
-func (s *scene) deadlocked(owner string, want rules.Rule) {
+func (s *row) deadlocked(owner string, want rules.Rule) {
 	s.Helper()
-	p := s.parse(s.print()).Predict()
+	p := s.Parse(s.Print()).Predict()
 	id, ok := p.Graph().Find(uid(owner))
 	if !ok {
 		s.Fatalf("there is no %s", owner)

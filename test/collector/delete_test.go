@@ -11,7 +11,7 @@ func uid(text string) types.UID { return types.UID(text) }
 
 // secondDelete is row F11: a second DELETE in the background takes the collector's
 // finalizers off, wherever they come from, and what has no others is gone at once.
-func secondDelete(s *scene) {
+func secondDelete(s *row) {
 	const before = `
 		Widget a/f
 		Widget a/h [acme.example/hold]
@@ -20,8 +20,8 @@ func secondDelete(s *scene) {
 		ConfigMap a/h [acme.example/hold] -> Widget h +b
 		ConfigMap a/o -> Widget o
 	`
-	s.plays(before, before)
-	s.plays(`
+	s.Plays(before, before)
+	s.Plays(`
 		delete foreground Widget a/f
 		delete foreground Widget a/h
 	`, `
@@ -32,7 +32,7 @@ func secondDelete(s *scene) {
 		ConfigMap a/h dying [acme.example/hold] -> Widget h +b
 		ConfigMap a/o -> Widget o
 	`)
-	s.plays(`
+	s.Plays(`
 		delete background Widget a/f
 		delete background Widget a/h
 		delete background Widget a/o
@@ -44,7 +44,7 @@ func secondDelete(s *scene) {
 		ConfigMap a/o -> Widget o
 	`)
 	// The other way round a DELETE still adds what an update must not (F10).
-	s.plays(`
+	s.Plays(`
 		delete foreground Widget a/h
 		delete orphan Widget a/o
 	`, `
@@ -68,8 +68,8 @@ var pod = live.Kind{
 }
 
 // secondDeletePod: a Pod on a node, with grace left, ignores the second DELETE.
-func secondDeletePod(s *scene) {
-	s.plays(`
+func secondDeletePod(s *row) {
+	s.Plays(`
 		Pod a/pod
 		ConfigMap a/child [acme.example/hold] -> Pod pod +b
 		delete foreground Pod a/pod
@@ -77,16 +77,16 @@ func secondDeletePod(s *scene) {
 		Pod a/pod dying [fg]
 		ConfigMap a/child dying [acme.example/hold] -> Pod pod +b
 	`)
-	s.request("delete background Pod a/pod")
-	s.becomes(`
+	s.Request("delete background Pod a/pod")
+	s.Becomes(`
 		Pod a/pod dying [fg]
 		ConfigMap a/child dying [acme.example/hold] -> Pod pod +b
 	`)
 }
 
 // secondDeleteNamespace: so does a Namespace, until what is in it is gone.
-func secondDeleteNamespace(s *scene) {
-	s.plays(`
+func secondDeleteNamespace(s *row) {
+	s.Plays(`
 		Namespace n
 		ConfigMap n/inside [acme.example/hold]
 		ClusterWidget child [acme.example/hold] -> Namespace n +b
@@ -96,17 +96,17 @@ func secondDeleteNamespace(s *scene) {
 		ConfigMap n/inside dying [acme.example/hold]
 		ClusterWidget child dying [acme.example/hold] -> Namespace n +b
 	`)
-	s.request("delete background Namespace n")
-	s.becomes(`
+	s.Request("delete background Namespace n")
+	s.Becomes(`
 		Namespace n dying [fg]
 		ConfigMap n/inside dying [acme.example/hold]
 		ClusterWidget child dying [acme.example/hold] -> Namespace n +b
 	`)
-	s.release("ConfigMap/n/inside")
-	s.becomes(`
+	s.Release("ConfigMap/n/inside")
+	s.Becomes(`
 		Namespace n dying [fg]
 		ClusterWidget child dying [acme.example/hold] -> Namespace n +b
 	`)
-	s.release("ClusterWidget/child")
-	s.becomes("")
+	s.Release("ClusterWidget/child")
+	s.Becomes("")
 }

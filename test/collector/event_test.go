@@ -14,8 +14,8 @@ const invalidNamespace = "OwnerRefInvalidNamespace"
 // foreignOwner is row R13 with the Event, and D10: it names the dependent's namespace,
 // never the owner's. Written for a namespaced dependent, which is deleted, and for a
 // cluster-scoped one, which is kept.
-func foreignOwner(s *scene) {
-	s.plays(`
+func foreignOwner(s *row) {
+	s.Plays(`
 		Widget b/owner
 		ConfigMap a/child -> Widget owner =Widget/b/owner
 		ClusterWidget child -> Widget owner =Widget/b/owner
@@ -23,12 +23,12 @@ func foreignOwner(s *scene) {
 		Widget b/owner
 		ClusterWidget child -> Widget owner =Widget/b/owner
 	`)
-	s.reported("ConfigMap/a/child", s.space.RealName("a"), "a", 1)
+	s.reported("ConfigMap/a/child", s.Space.RealName("a"), "a", 1)
 	s.reported("ClusterWidget/child", metav1.NamespaceDefault, "", 1)
 }
 
-func foreignOwnerAgain(s *scene) {
-	s.plays("restart", `
+func foreignOwnerAgain(s *row) {
+	s.Plays("restart", `
 		Widget b/owner
 		ClusterWidget child -> Widget owner =Widget/b/owner
 	`)
@@ -36,15 +36,15 @@ func foreignOwnerAgain(s *scene) {
 }
 
 // reported waits for the Event on a dependent, in the namespace, for the given time.
-func (s *scene) reported(dependent types.UID, in, named string, times int32) {
+func (s *row) reported(dependent types.UID, in, named string, times int32) {
 	s.Helper()
 	namespace := ""
 	if named != "" {
-		namespace = s.space.RealName(named)
+		namespace = s.Space.RealName(named)
 	}
 	want := fmt.Sprintf("ownerRef [acme.example/v1/Widget, namespace: %s, name: %s, uid: %s] does not exist in namespace %q",
-		namespace, s.space.RealName("owner"), s.space.RealUID("Widget/b/owner"), namespace)
-	s.eventually("the Event on "+string(dependent), func() error {
+		namespace, s.Space.RealName("owner"), s.Space.RealUID("Widget/b/owner"), namespace)
+	s.Eventually("the Event on "+string(dependent), func() error {
 		var count int32
 		for _, e := range s.eventsOn(dependent) {
 			if e.Namespace != in || e.Type != corev1.EventTypeWarning || e.Message != want {
@@ -59,10 +59,10 @@ func (s *scene) reported(dependent types.UID, in, named string, times int32) {
 	})
 }
 
-func (s *scene) eventsOn(dependent types.UID) []corev1.Event {
+func (s *row) eventsOn(dependent types.UID) []corev1.Event {
 	s.Helper()
 	list, err := s.lab.clients.CoreV1().Events("").List(s.Context(), metav1.ListOptions{
-		FieldSelector: "reason=" + invalidNamespace + ",involvedObject.uid=" + string(s.space.RealUID(dependent)),
+		FieldSelector: "reason=" + invalidNamespace + ",involvedObject.uid=" + string(s.Space.RealUID(dependent)),
 	})
 	if err != nil {
 		s.Fatal(err)
@@ -72,8 +72,8 @@ func (s *scene) eventsOn(dependent types.UID) []corev1.Event {
 
 // foreignUnobserved: of an owner whose type it does not observe the collector cannot
 // know that it lives elsewhere. The child is absent's child, and goes without a word.
-func foreignUnobserved(s *scene) {
-	s.plays(`
+func foreignUnobserved(s *row) {
+	s.Plays(`
 		Event b/owner
 		ConfigMap a/child -> Event owner =Event/b/owner
 		ConfigMap b/good -> Event owner

@@ -1,13 +1,13 @@
 package collector
 
 import (
-	"strings"
 	"testing"
 
 	"k8s.io/client-go/kubernetes"
 
 	"labhub.io/teamspace/test/oracle/live"
 	"labhub.io/teamspace/test/oracle/plane"
+	"labhub.io/teamspace/test/scene"
 )
 
 // lab is a control plane of the tests.
@@ -48,14 +48,17 @@ func newLab(t *testing.T, flags []string, definitions []live.Definition) *lab {
 	return l
 }
 
-// scene returns a scene in a space that bears the name of its test.
-func (l *lab) scene(t *testing.T, name string) *scene {
-	t.Helper()
-	prefix := strings.Map(func(r rune) rune {
-		if 'a' <= r && r <= 'z' || '0' <= r && r <= '9' {
-			return r
-		}
-		return '-'
-	}, strings.ToLower(name))
-	return &scene{T: t, lab: l, space: l.cluster.NewSpace(prefix), types: map[string]string{}}
+// row is a scene of the lab.
+type row struct {
+	*scene.Scene
+	lab *lab
 }
+
+// scene returns a scene that bears the name of its test.
+func (l *lab) scene(t *testing.T, name string) *row {
+	t.Helper()
+	return &row{Scene: scene.New(t, l.cluster, name), lab: l}
+}
+
+// with returns the scene for another test.
+func (s *row) with(t *testing.T) *row { return &row{Scene: s.With(t), lab: s.lab} }

@@ -43,7 +43,7 @@ func TestR14_MoreThan500AbsentOwners(t *testing.T) {
 	for i := range owners {
 		fmt.Fprintf(&deletions, "delete background Crowd a/c%d\n", i)
 	}
-	p := s.predict(deletions.String())
+	p := s.Predict(deletions.String())
 	if err := l.cluster.Undefine(t.Context(), crowd); err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +52,7 @@ func TestR14_MoreThan500AbsentOwners(t *testing.T) {
 	if left < 100 || owners-left < 100 {
 		t.Error("want many of both")
 	}
-	s.compare(p)
+	s.Compare(p)
 	g := p.Graph()
 	for id := range graph.ID(g.Len()) {
 		fates := p.Outcome(id).Fates
@@ -67,11 +67,11 @@ func TestR14_MoreThan500AbsentOwners(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.knows(crowd, "not-served")
-	s.plays("restart", s.print())
+	s.Plays("restart", s.Print())
 }
 
 // createCrowd creates the objects, several of them at a time.
-func (s *scene) createCrowd() {
+func (s *row) createCrowd() {
 	s.Helper()
 	var text strings.Builder
 	for i := range owners {
@@ -85,27 +85,27 @@ func (s *scene) createCrowd() {
 }
 
 // createAll creates those objects of the text that are not there yet.
-func (s *scene) createAll(text string) {
+func (s *row) createAll(text string) {
 	s.Helper()
-	g := s.parse(text).Graph
+	g := s.Parse(text).Graph
 	var objects []graph.Object
 	for id := range graph.ID(g.Len()) {
-		if o := g.Object(id); !s.space.Knows(o.UID) {
+		if o := g.Object(id); !s.Space.Knows(o.UID) {
 			objects = append(objects, o)
 		}
 	}
-	if err := s.space.CreateAll(s.Context(), objects); err != nil {
+	if err := s.Space.CreateAll(s.Context(), objects); err != nil {
 		s.Fatal(err)
 	}
 }
 
 // awaitSteady waits until the children do not become fewer any more, and returns how
 // many are left.
-func (s *scene) awaitSteady() int {
+func (s *row) awaitSteady() int {
 	s.Helper()
 	left, since := owners, time.Now()
-	s.eventually("the collector to come to an end", func() error {
-		if n := len(s.objects()); n != left {
+	s.Eventually("the collector to come to an end", func() error {
+		if n := len(s.Objects()); n != left {
 			left, since = n, time.Now()
 		}
 		if time.Since(since) < steady {

@@ -29,9 +29,9 @@ func custom(kind string, versions ...string) live.Definition {
 }
 
 // knows tells the scene of a type that is served.
-func (s *scene) knows(d live.Definition, traits string) {
+func (s *row) knows(d live.Definition, traits string) {
 	for _, v := range d.Versions {
-		s.serves(d.Group+"/"+v.Name, d.Kind, "namespaced "+traits)
+		s.Serves(d.Group+"/"+v.Name, d.Kind, "namespaced "+traits)
 	}
 }
 
@@ -49,9 +49,9 @@ const (
 // they own goes while the collector still maps the type, whichever version the
 // reference names (D4). Afterwards it does not map: what is made then leaks, also if
 // its owner is known to be absent (D3), unless something else has it looked at.
-func typeRemoved(s *scene) {
+func typeRemoved(s *row) {
 	s.knows(removed, "")
-	s.plays(`
+	s.Plays(`
 		Removed:acme.example/v1 a/one
 		Removed:acme.example/v1 a/two
 		Removed:acme.example/v1 a/three
@@ -68,10 +68,10 @@ func typeRemoved(s *scene) {
 		s.Fatal(err)
 	}
 	s.knows(removed, "vanished-recently")
-	s.becomes("")
+	s.Becomes("")
 	s.awaitMapped("acme.example/v1", "Removed", false)
 	s.knows(removed, "vanished-earlier")
-	s.plays(`
+	s.Plays(`
 		ConfigMap a/cached -> Removed:acme.example/v1 one
 		ConfigMap a/cached2 -> Removed:acme.example/v1 one; ConfigMap nobody
 		ConfigMap a/unknown -> Removed:acme.example/v1 three
@@ -87,15 +87,15 @@ func typeRemoved(s *scene) {
 
 // awaitMapped waits until the collector maps a type, or does not any more, as probes
 // show whose owners do not exist: as long as it does it deletes them.
-func (s *scene) awaitMapped(apiVersion, kind string, mapped bool) {
+func (s *row) awaitMapped(apiVersion, kind string, mapped bool) {
 	s.Helper()
 	began := time.Now()
 	for i := 0; time.Since(began) < window; i++ {
 		name := fmt.Sprintf("probe%d-%d", began.Unix(), i)
-		s.create(s.object(fmt.Sprintf("ConfigMap a/%s -> %s:%s %s =%s", name, kind, apiVersion, name, name)))
+		s.Create(s.object(fmt.Sprintf("ConfigMap a/%s -> %s:%s %s =%s", name, kind, apiVersion, name, name)))
 		died := s.diesWithin(name, probed)
 		if !died {
-			s.request("delete background ConfigMap a/" + name)
+			s.Request("delete background ConfigMap a/" + name)
 		}
 		if died == mapped {
 			return
@@ -105,16 +105,16 @@ func (s *scene) awaitMapped(apiVersion, kind string, mapped bool) {
 }
 
 // object reads one object in the notation.
-func (s *scene) object(line string) graph.Object {
+func (s *row) object(line string) graph.Object {
 	s.Helper()
-	return s.parse(line).Graph.Object(0)
+	return s.Parse(line).Graph.Object(0)
 }
 
 // diesWithin reports whether a probe is deleted within the time.
-func (s *scene) diesWithin(name string, within time.Duration) bool {
+func (s *row) diesWithin(name string, within time.Duration) bool {
 	s.Helper()
 	for began := time.Now(); time.Since(began) < within; {
-		if !strings.Contains(s.print(), name+" ") {
+		if !strings.Contains(s.Print(), name+" ") {
 			return true
 		}
 	}
@@ -123,9 +123,9 @@ func (s *scene) diesWithin(name string, within time.Duration) bool {
 
 // classified checks what Classify makes of a reference of a namespaced object, if the
 // collector has or has not cached its owner as absent.
-func (s *scene) classified(reference string, cached bool, want rules.Class, row rules.Rule) {
+func (s *row) classified(reference string, cached bool, want rules.Class, row rules.Rule) {
 	s.Helper()
-	g := s.parse("ConfigMap a/any -> " + reference).Graph
+	g := s.Parse("ConfigMap a/any -> " + reference).Graph
 	ref := g.Reference(0)
 	c := rules.Classify("a", ref.OwnerReference, rules.Facts{Mapping: ref.Mapping, Cached: cached, Answer: rules.NotFound})
 	if c.Class != want || c.Rule != row {
@@ -135,9 +135,9 @@ func (s *scene) classified(reference string, cached bool, want rules.Class, row 
 
 // removedUnseenFirst begins R14-restart: a collector that has not seen the owners go
 // knows nothing of the type.
-func removedUnseenFirst(s *scene) {
+func removedUnseenFirst(s *row) {
 	s.knows(unseen, "")
-	s.plays(`
+	s.Plays(`
 		Unseen:acme.example/v1 a/owner
 		ConfigMap a/child -> Unseen:acme.example/v1 owner
 	`, `
@@ -146,23 +146,23 @@ func removedUnseenFirst(s *scene) {
 	`)
 }
 
-func removedUnseen(s *scene) {
+func removedUnseen(s *row) {
 	if err := s.lab.cluster.Undefine(s.Context(), unseen); err != nil {
 		s.Fatal(err)
 	}
 	s.knows(unseen, "not-served")
 }
 
-func removedUnseenAfter(s *scene) {
-	s.plays("restart", "ConfigMap a/child -> Unseen owner")
+func removedUnseenAfter(s *row) {
+	s.Plays("restart", "ConfigMap a/child -> Unseen owner")
 }
 
 // justRemoved is row D1 for a type: for up to half a minute the collector maps it
 // still, reads 404, and takes the owner for absent. Owners without dependents are not
 // in its cache.
-func justRemoved(s *scene) {
+func justRemoved(s *row) {
 	s.knows(vanished, "")
-	s.plays(`
+	s.Plays(`
 		Vanished:acme.example/v1 a/owner
 	`, `
 		Vanished a/owner
@@ -172,24 +172,24 @@ func justRemoved(s *scene) {
 	}
 	s.knows(vanished, "vanished-recently")
 	// At which moment of the half minute this is, nobody knows: the child may be late.
-	p := s.predict("ConfigMap a/child -> Vanished:acme.example/v1 owner")
-	s.create(s.object("ConfigMap a/child -> Vanished:acme.example/v1 owner"))
+	p := s.Predict("ConfigMap a/child -> Vanished:acme.example/v1 owner")
+	s.Create(s.object("ConfigMap a/child -> Vanished:acme.example/v1 owner"))
 	id, _ := p.Graph().Find("ConfigMap/a/child")
 	if got := p.Outcome(id).Fates; got != rules.Live|rules.Gone {
 		s.Errorf("the child is predicted to be %s, want %s", got, rules.Live|rules.Gone)
 	}
-	s.eventually("the child to be judged", func() error {
-		if text := s.print(); text != "" && !strings.HasPrefix(text, "ConfigMap a/child ->") {
+	s.Eventually("the child to be judged", func() error {
+		if text := s.Print(); text != "" && !strings.HasPrefix(text, "ConfigMap a/child ->") {
 			return fmt.Errorf("there is %s", text)
 		}
 		return nil
 	})
-	s.compare(p)
+	s.Compare(p)
 	s.awaitMapped("acme.example/v1", "Vanished", false)
 	s.knows(vanished, "vanished-earlier")
-	s.plays(`
+	s.Plays(`
 		ConfigMap a/later -> Vanished:acme.example/v1 another
-	`, s.print()+`
+	`, s.Print()+`
 		ConfigMap a/later -> Vanished another
 	`)
 }
@@ -197,9 +197,9 @@ func justRemoved(s *scene) {
 // versionGone is rows D1 and D2 for a version. Not served any more, it costs new
 // children of living owners their life until the collector notices; served again, it
 // still costs those whose owner was cached as absent meanwhile.
-func versionGone(s *scene) {
+func versionGone(s *row) {
 	s.knows(aged, "")
-	s.plays(`
+	s.Plays(`
 		Aged:acme.example/v1 a/owner1
 		Aged:acme.example/v1 a/owner2
 		Aged:acme.example/v1 a/owner3
@@ -214,19 +214,19 @@ func versionGone(s *scene) {
 	`)
 	cached := s.loseChild()
 	s.awaitMapped("acme.example/v1beta1", "Aged", false)
-	s.serves("acme.example/v1beta1", "Aged", "namespaced vanished-earlier")
-	rest := s.print()
-	s.plays(`
+	s.Serves("acme.example/v1beta1", "Aged", "namespaced vanished-earlier")
+	rest := s.Print()
+	s.Plays(`
 		ConfigMap a/kept -> Aged:acme.example/v1beta1 spared
 	`, rest+`
 		ConfigMap a/kept -> Aged:acme.example/v1beta1 spared
 	`)
 	s.serveBeta(true)
 	s.knows(aged, "served-again")
-	s.serves("acme.example/v1", "Aged", "namespaced")
+	s.Serves("acme.example/v1", "Aged", "namespaced")
 	s.awaitMapped("acme.example/v1beta1", "Aged", true)
-	rest = s.print()
-	s.plays(fmt.Sprintf(`
+	rest = s.Print()
+	s.Plays(fmt.Sprintf(`
 		ConfigMap a/again -> Aged:acme.example/v1beta1 %s
 		ConfigMap a/again2 -> Aged:acme.example/v1beta1 spared
 	`, cached), rest+`
@@ -236,10 +236,10 @@ func versionGone(s *scene) {
 }
 
 // versionBack: a new collector remembers nothing.
-func versionBack(s *scene) {
+func versionBack(s *row) {
 	s.knows(aged, "")
-	rest := s.print()
-	s.plays(`
+	rest := s.Print()
+	s.Plays(`
 		ConfigMap a/again3 -> Aged:acme.example/v1beta1 owner1
 		ConfigMap a/again4 -> Aged:acme.example/v1beta1 owner2
 		ConfigMap a/again5 -> Aged:acme.example/v1beta1 owner3
@@ -253,21 +253,21 @@ func versionBack(s *scene) {
 // loseChild stops serving the old version and loses the child of a living owner, whose
 // name it returns. Should the collector notice in that very moment, the child lives,
 // and another is tried.
-func (s *scene) loseChild() string {
+func (s *row) loseChild() string {
 	s.Helper()
 	for i := range 3 {
 		owner := fmt.Sprintf("owner%d", i+1)
 		s.serveBeta(false)
-		s.serves("acme.example/v1beta1", "Aged", "namespaced vanished-recently")
+		s.Serves("acme.example/v1beta1", "Aged", "namespaced vanished-recently")
 		child := fmt.Sprintf("child%d", i+1)
 		line := fmt.Sprintf("ConfigMap a/%s -> Aged:acme.example/v1beta1 %s", child, owner)
-		p := s.predict(line)
-		s.create(s.object(line))
+		p := s.Predict(line)
+		s.Create(s.object(line))
 		if s.diesWithin(child, probed) {
-			s.compare(p)
+			s.Compare(p)
 			return owner
 		}
-		s.request("delete background ConfigMap a/" + child)
+		s.Request("delete background ConfigMap a/" + child)
 		s.serveBeta(true)
 		s.knows(aged, "")
 		s.awaitMapped("acme.example/v1beta1", "Aged", true)
@@ -276,7 +276,7 @@ func (s *scene) loseChild() string {
 	return ""
 }
 
-func (s *scene) serveBeta(served bool) {
+func (s *row) serveBeta(served bool) {
 	s.Helper()
 	d := custom("Aged", "v1", "v1beta1")
 	d.Versions[1].Unserved = !served

@@ -69,13 +69,14 @@ func checkReleased(t *testing.T, w *world.World, name string, was *corev1.Namesp
 }
 
 // settledCollector waits until the collector has worked: it deletes what was made
-// after the last look to be deleted.
+// after the last look to be deleted, where no guard keeps anybody from making it.
 func settledCollector(t *testing.T, w *world.World) {
 	t.Helper()
-	doomed := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "doomed", OwnerReferences: []metav1.OwnerReference{
+	w.Create(t, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "unguarded", Labels: map[string]string{v1alpha1.LabelGuardMode: "off"}}})
+	doomed := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "unguarded", Name: "doomed", OwnerReferences: []metav1.OwnerReference{
 		{APIVersion: "v1", Kind: "ConfigMap", Name: "absent", UID: "00000000-0000-0000-0000-000000000000"},
 	}}}
-	w.Create(t, doomed)
+	world.Eventually(t, world.Patience, "the label of the namespace counts", func() error { return w.Client.Create(t.Context(), doomed) })
 	w.AwaitGone(t, doomed)
 }
 

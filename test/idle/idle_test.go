@@ -49,7 +49,7 @@ func TestIdle_OnlyWatchesAndTheLease(t *testing.T) {
 
 	renewals := 0
 	requests := w.AuditEvents(t, func(e world.AuditEvent) bool {
-		return e.User.Name == world.ManagerUser && e.Time.After(began) && e.Time.Before(began.Add(idleTime))
+		return (e.User.Name == world.ManagerUser || e.User.Name == world.WebhookUser) && e.Time.After(began) && e.Time.Before(began.Add(idleTime))
 	})
 	for _, request := range requests {
 		switch {

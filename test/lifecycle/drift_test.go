@@ -86,6 +86,7 @@ func TestDrift_NamespaceDeletedByHandComesBack(t *testing.T) {
 	ns := world.TeamNamespace("by-hand")
 	w.Get(t, ns)
 	old := ns.UID
+	w.Patch(t, ns, `{"metadata": {"annotations": {"platform.labhub.io/allow-delete": "true"}}}`)
 	w.Delete(t, ns)
 	world.Eventually(t, world.CollectorPatience, "another namespace is there", func() error {
 		if err := w.Client.Get(t.Context(), client.ObjectKeyFromObject(ns), ns); err != nil {

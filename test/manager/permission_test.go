@@ -48,15 +48,46 @@ func TestPermissions(t *testing.T) {
 		"it does not write leases in other places": {ask: "create leases -n kube-system", want: "no"},
 		"it does not hand namespaces over":         {ask: "adopt teamspaces", want: "no"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			args := append([]string{"auth", "can-i", "--as=" + world.ManagerUser}, strings.Fields(tc.ask)...)
-			answer := w.Kubectl(t, args...)
-			lines := strings.Split(strings.TrimSpace(answer.Out), "\n") // warnings come before the answer
-			if got, _, _ := strings.Cut(lines[len(lines)-1], " "); got != tc.want {
-				t.Errorf("can-i %s: %q, want %s", tc.ask, answer.Out, tc.want)
-			}
-		})
+		t.Run(name, func(t *testing.T) { t.Parallel(); wantPermission(t, w, world.ManagerUser, tc.ask, tc.want) })
+	}
+}
+
+// wantPermission compares what a user may do with what it has to.
+func wantPermission(t *testing.T, w *world.World, user, ask, want string) {
+	t.Helper()
+	answer := w.Kubectl(t, append([]string{"auth", "can-i", "--as=" + user}, strings.Fields(ask)...)...)
+	lines := strings.Split(strings.TrimSpace(answer.Out), "\n") // warnings come before the answer
+	if got, _, _ := strings.Cut(lines[len(lines)-1], " "); got != want {
+		t.Errorf("can-i %s: %q, want %s", ask, answer.Out, want)
+	}
+}
+
+// TestPermissions_Webhook: the webhooks look at every owner, and write next to nothing.
+func TestPermissions_Webhook(t *testing.T) {
+	w := lab.World(t)
+	for name, tc := range map[string]struct {
+		ask  string
+		want string
+	}{
+		"it reads every owner":         {ask: "get secrets/x -n team-x", want: "yes"},
+		"it reads owners of any type":  {ask: "get widgets.acme.example/x -n team-x", want: "yes"},
+		"it asks who may read":         {ask: "create subjectaccessreviews.authorization.k8s.io", want: "yes"},
+		"it keeps its authority":       {ask: "patch validatingwebhookconfigurations/teamspace-webhook", want: "yes"},
+		"it keeps its certificate":     {ask: "update secrets/teamspace-webhook-certificate -n teamspace-system", want: "yes"},
+		"it lists no objects":          {ask: "list secrets -A", want: "no"},
+		"nor those of a team":          {ask: "list configmaps -n team-x", want: "no"},
+		"nor watches them":             {ask: "watch secrets -n team-x", want: "no"},
+		"it writes no other secret":    {ask: "update secrets/x -n teamspace-system", want: "no"},
+		"nor makes any elsewhere":      {ask: "create secrets -n team-x", want: "no"},
+		"it changes no other webhooks": {ask: "patch validatingwebhookconfigurations/other", want: "no"},
+		"it makes none":                {ask: "create mutatingwebhookconfigurations", want: "no"},
+		"it writes no TeamSpace":       {ask: "patch teamspaces", want: "no"},
+		"nor a namespace":              {ask: "patch namespaces", want: "no"},
+		"it deletes nothing":           {ask: "delete configmaps -n team-x", want: "no"},
+		"it holds no lease":            {ask: "update leases/teamspace-controller -n teamspace-system", want: "no"},
+		"it acts as nobody else":       {ask: "impersonate users", want: "no"},
+	} {
+		t.Run(name, func(t *testing.T) { t.Parallel(); wantPermission(t, w, world.WebhookUser, tc.ask, tc.want) })
 	}
 }
 

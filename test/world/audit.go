@@ -29,7 +29,8 @@ type AuditEvent struct {
 		Name        string `json:"name"`
 		Subresource string `json:"subresource"`
 	} `json:"objectRef"`
-	Response struct {
+	Annotations map[string]string `json:"annotations"`
+	Response    struct {
 		Code int `json:"code"`
 	} `json:"responseStatus"`
 }
@@ -46,7 +47,7 @@ func (e AuditEvent) Writes() bool {
 
 // AuditEvents returns what the API server has answered so far and the filter lets
 // through, in the order of the log.
-func (w *World) AuditEvents(t *testing.T, filter func(AuditEvent) bool) []AuditEvent {
+func (w *World) AuditEvents(t testing.TB, filter func(AuditEvent) bool) []AuditEvent {
 	t.Helper()
 	text, err := os.ReadFile(w.auditLog())
 	if err != nil {
@@ -70,7 +71,7 @@ func (w *World) AuditEvents(t *testing.T, filter func(AuditEvent) bool) []AuditE
 // AwaitQuiet waits until a user has written nothing for a while, leases apart. It
 // reads the time off the audit log: somebody else's later request shows that the
 // while is over.
-func (w *World) AwaitQuiet(t *testing.T, user string, while, within time.Duration) {
+func (w *World) AwaitQuiet(t testing.TB, user string, while, within time.Duration) {
 	t.Helper()
 	Eventually(t, within, fmt.Sprintf("%s is quiet for %s", user, while), func() error {
 		var last AuditEvent

@@ -22,7 +22,7 @@ const (
 
 // Stop stops a component for the rest of the test, and returns when it is gone. A
 // test that is parallel must not do this.
-func (w *World) Stop(t *testing.T, c Component) {
+func (w *World) Stop(t testing.TB, c Component) {
 	t.Helper()
 	w.mustSandbox(t, "stop", c)
 	t.Cleanup(func() {
@@ -34,13 +34,13 @@ func (w *World) Stop(t *testing.T, c Component) {
 }
 
 // Start starts a component and returns when it serves.
-func (w *World) Start(t *testing.T, c Component) {
+func (w *World) Start(t testing.TB, c Component) {
 	t.Helper()
 	w.mustSandbox(t, "start", c)
 }
 
 // Restart stops a component, starts it, and returns when it serves.
-func (w *World) Restart(t *testing.T, c Component) {
+func (w *World) Restart(t testing.TB, c Component) {
 	t.Helper()
 	w.mustSandbox(t, "restart", c)
 }
@@ -50,7 +50,7 @@ func (w *World) StopForGood(ctx context.Context, c Component) error {
 	return w.sandbox(ctx, "stop", c)
 }
 
-func (w *World) mustSandbox(t *testing.T, verb string, c Component) {
+func (w *World) mustSandbox(t testing.TB, verb string, c Component) {
 	t.Helper()
 	if err := w.sandbox(t.Context(), verb, c); err != nil {
 		t.Fatal(err)
@@ -72,14 +72,14 @@ type Answer struct {
 }
 
 // Kubectl runs kubectl as administrator.
-func (w *World) Kubectl(t *testing.T, args ...string) Answer {
+func (w *World) Kubectl(t testing.TB, args ...string) Answer {
 	t.Helper()
 	return w.KubectlWith(t, "", args...)
 }
 
 // KubectlWith runs kubectl as administrator with a text on its standard input, which
 // is what -f - reads.
-func (w *World) KubectlWith(t *testing.T, stdin string, args ...string) Answer {
+func (w *World) KubectlWith(t testing.TB, stdin string, args ...string) Answer {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), w.binary("kubectl"), append([]string{"--kubeconfig=" + w.kubeconfig()}, args...)...)
 	cmd.Stdin = strings.NewReader(stdin)
@@ -92,7 +92,7 @@ func (w *World) KubectlWith(t *testing.T, stdin string, args ...string) Answer {
 
 // MustKubectl runs kubectl as administrator, fails the test if it fails, and returns
 // what it printed.
-func (w *World) MustKubectl(t *testing.T, args ...string) string {
+func (w *World) MustKubectl(t testing.TB, args ...string) string {
 	t.Helper()
 	answer := w.Kubectl(t, args...)
 	if answer.Code != 0 {

@@ -14,7 +14,7 @@ const Patience = 30 * time.Second
 const CollectorPatience = 90 * time.Second
 
 // Eventually polls until the check returns nil, and fails the test if it does not.
-func Eventually(t *testing.T, within time.Duration, what string, check func() error) {
+func Eventually(t testing.TB, within time.Duration, what string, check func() error) {
 	t.Helper()
 	deadline := time.After(within)
 	tick := time.NewTicker(pollInterval)
@@ -34,7 +34,7 @@ func Eventually(t *testing.T, within time.Duration, what string, check func() er
 
 // Never polls for the whole of a time, and fails the test as soon as the check
 // returns an error: for what must not happen.
-func Never(t *testing.T, within time.Duration, what string, check func() error) {
+func Never(t testing.TB, within time.Duration, what string, check func() error) {
 	t.Helper()
 	deadline := time.After(within)
 	tick := time.NewTicker(pollInterval)

@@ -1,6 +1,7 @@
 package world
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"strings"
@@ -14,7 +15,7 @@ import (
 //
 //	func TestMain(m *testing.M) { lab.Run(m) }
 //
-//	func TestX(t *testing.T) { w := lab.World(t); … }
+//	func TestX(t testing.TB) { w := lab.World(t); … }
 //
 // The first test that asks for it starts it.
 type Shared struct {
@@ -22,7 +23,7 @@ type Shared struct {
 	Options Options
 
 	// Prepare, if set, is done once, before any test gets the world.
-	Prepare func(*World) error
+	Prepare func(context.Context, *World) error
 
 	once  sync.Once
 	world *World
@@ -43,12 +44,12 @@ func (s *Shared) Run(m *testing.M) {
 
 // World returns the world. When the test fails, what the manager logged meanwhile
 // is in the test's log.
-func (s *Shared) World(t *testing.T) *World {
+func (s *Shared) World(t testing.TB) *World {
 	t.Helper()
 	s.once.Do(func() {
 		s.world, s.err = launch(s.Options)
 		if s.err == nil && s.Prepare != nil {
-			s.err = s.Prepare(s.world)
+			s.err = s.Prepare(t.Context(), s.world)
 		}
 	})
 	if s.err != nil {
@@ -82,5 +83,5 @@ func (w *World) report(from int64) string {
 	if cut := len(lines) - reportLimit; cut > 0 {
 		lines = append([]string{fmt.Sprintf("(%d lines left out)", cut)}, lines[cut:]...)
 	}
-	return fmt.Sprintf("the manager logged:\n%s\nthe sandbox said:\n%s", strings.Join(lines, "\n"), w.process.output)
+	return fmt.Sprintf("the manager logged:\n%s\nthe sandbox said:\n%s", strings.Join(lines, "\n"), w.process.Output())
 }

@@ -36,7 +36,7 @@ func LimitRange(teamSpace string) *corev1.LimitRange {
 }
 
 // Create creates objects as administrator.
-func (w *World) Create(t *testing.T, objects ...client.Object) {
+func (w *World) Create(t testing.TB, objects ...client.Object) {
 	t.Helper()
 	for _, object := range objects {
 		if err := w.Client.Create(t.Context(), object); err != nil {
@@ -46,7 +46,7 @@ func (w *World) Create(t *testing.T, objects ...client.Object) {
 }
 
 // Delete deletes objects as administrator, in the background.
-func (w *World) Delete(t *testing.T, objects ...client.Object) {
+func (w *World) Delete(t testing.TB, objects ...client.Object) {
 	t.Helper()
 	for _, object := range objects {
 		if err := w.Client.Delete(t.Context(), object); err != nil {
@@ -56,7 +56,7 @@ func (w *World) Delete(t *testing.T, objects ...client.Object) {
 }
 
 // Get reads an object that has to be there.
-func (w *World) Get(t *testing.T, object client.Object) {
+func (w *World) Get(t testing.TB, object client.Object) {
 	t.Helper()
 	if err := w.Client.Get(t.Context(), client.ObjectKeyFromObject(object), object); err != nil {
 		t.Fatalf("reading %q: %v", object.GetName(), err)
@@ -65,7 +65,7 @@ func (w *World) Get(t *testing.T, object client.Object) {
 
 // Patch changes an object as administrator by a merge patch, and reads the answer
 // into it.
-func (w *World) Patch(t *testing.T, object client.Object, mergePatch string) {
+func (w *World) Patch(t testing.TB, object client.Object, mergePatch string) {
 	t.Helper()
 	if err := w.Client.Patch(t.Context(), object, client.RawPatch(types.MergePatchType, []byte(mergePatch))); err != nil {
 		t.Fatalf("patching %q with %s: %v", object.GetName(), mergePatch, err)
@@ -73,7 +73,7 @@ func (w *World) Patch(t *testing.T, object client.Object, mergePatch string) {
 }
 
 // AwaitGone waits until an object is not there any more.
-func (w *World) AwaitGone(t *testing.T, object client.Object) {
+func (w *World) AwaitGone(t testing.TB, object client.Object) {
 	t.Helper()
 	Eventually(t, CollectorPatience, fmt.Sprintf("%T %q is gone", object, object.GetName()), func() error {
 		err := w.Client.Get(t.Context(), client.ObjectKeyFromObject(object), object)
@@ -88,14 +88,14 @@ func (w *World) AwaitGone(t *testing.T, object client.Object) {
 }
 
 // Serve creates a TeamSpace and returns it when it is Ready.
-func (w *World) Serve(t *testing.T, ts *v1alpha1.TeamSpace) *v1alpha1.TeamSpace {
+func (w *World) Serve(t testing.TB, ts *v1alpha1.TeamSpace) *v1alpha1.TeamSpace {
 	t.Helper()
 	w.Create(t, ts)
 	return w.AwaitReady(t, ts.Name)
 }
 
 // AwaitReady returns a TeamSpace when it is Ready in its present generation.
-func (w *World) AwaitReady(t *testing.T, name string) *v1alpha1.TeamSpace {
+func (w *World) AwaitReady(t testing.TB, name string) *v1alpha1.TeamSpace {
 	t.Helper()
 	return w.AwaitTeamSpace(t, name, "it is Ready", func(ts *v1alpha1.TeamSpace) bool {
 		return ts.Status.ObservedGeneration == ts.Generation &&
@@ -104,7 +104,7 @@ func (w *World) AwaitReady(t *testing.T, name string) *v1alpha1.TeamSpace {
 }
 
 // AwaitCondition returns a TeamSpace when a condition has this status and reason.
-func (w *World) AwaitCondition(t *testing.T, name, conditionType string, status metav1.ConditionStatus, reason string) *v1alpha1.TeamSpace {
+func (w *World) AwaitCondition(t testing.TB, name, conditionType string, status metav1.ConditionStatus, reason string) *v1alpha1.TeamSpace {
 	t.Helper()
 	what := fmt.Sprintf("%s is %s, %s", conditionType, status, reason)
 	return w.AwaitTeamSpace(t, name, what, func(ts *v1alpha1.TeamSpace) bool {
@@ -114,7 +114,7 @@ func (w *World) AwaitCondition(t *testing.T, name, conditionType string, status 
 }
 
 // AwaitTeamSpace returns a TeamSpace when it is as wanted.
-func (w *World) AwaitTeamSpace(t *testing.T, name, what string, wanted func(*v1alpha1.TeamSpace) bool) *v1alpha1.TeamSpace {
+func (w *World) AwaitTeamSpace(t testing.TB, name, what string, wanted func(*v1alpha1.TeamSpace) bool) *v1alpha1.TeamSpace {
 	t.Helper()
 	ts := TeamSpace(name, 0, "")
 	Eventually(t, CollectorPatience, fmt.Sprintf("TeamSpace %q: %s", name, what), func() error {
@@ -132,7 +132,7 @@ func (w *World) AwaitTeamSpace(t *testing.T, name, what string, wanted func(*v1a
 
 // EventsOf returns the events about a TeamSpace that have this reason, and how many
 // times in all it was told.
-func (w *World) EventsOf(t *testing.T, teamSpace, reason string) (events []eventsv1.Event, times int) {
+func (w *World) EventsOf(t testing.TB, teamSpace, reason string) (events []eventsv1.Event, times int) {
 	t.Helper()
 	var list eventsv1.EventList
 	if err := w.Client.List(t.Context(), &list); err != nil {

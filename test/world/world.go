@@ -11,10 +11,12 @@
 package world
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
@@ -27,6 +29,7 @@ import (
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"labhub.io/teamspace/api/v1alpha1"
+	"labhub.io/teamspace/test/program"
 )
 
 // What the chart calls its parts when the sandbox installs it.
@@ -37,8 +40,11 @@ const (
 	// ArchiveNamespace is where the chart's default archive keeps its records.
 	ArchiveNamespace = "teamspace-archive"
 
-	// ManagerUser is the user that the manager is to the API server.
+	// ManagerUser is the user that the manager's controller is to the API server.
 	ManagerUser = "system:serviceaccount:teamspace-system:teamspace-controller"
+
+	// WebhookUser is the user that its webhooks are.
+	WebhookUser = "system:serviceaccount:teamspace-system:teamspace-webhook"
 
 	// CollectorUser is the user that the garbage collector is to the API server.
 	CollectorUser = "system:serviceaccount:kube-system:generic-garbage-collector"
@@ -47,8 +53,22 @@ const (
 	LeaseName = "teamspace-controller"
 )
 
+const (
+	// startTimeout is what the sandbox promises, and as much again for a machine that
+	// does something else besides.
+	startTimeout = 120 * time.Second
+
+	// stopTimeout is longer than the ten seconds that the sandbox promises.
+	stopTimeout = 15 * time.Second
+
+	pollInterval = 20 * time.Millisecond
+)
+
 // Options are what tests choose.
 type Options struct {
+	// Flags are further flags of `sandbox dev`.
+	Flags []string
+
 	// ChartArchive leaves the archive as the chart has it. Otherwise it is a
 	// directory, World.ArchiveDir.
 	ChartArchive bool
@@ -72,11 +92,11 @@ type World struct {
 
 	root    string
 	scratch string
-	process *process
+	process *program.Program
 }
 
 // Start starts a world for one test, and ends it with the test.
-func Start(t *testing.T, options Options) *World {
+func Start(t testing.TB, options Options) *World {
 	t.Helper()
 	w, err := launch(options)
 	if err != nil {
@@ -96,7 +116,7 @@ func Start(t *testing.T, options Options) *World {
 // launch starts a world and returns when it is ready.
 func launch(options Options) (*World, error) {
 	ctrllog.SetLogger(logr.Discard()) // else the clients ask for one, at length
-	root, err := findRoot()
+	root, err := program.Root()
 	if err != nil {
 		return nil, err
 	}
@@ -117,10 +137,10 @@ func (w *World) start(options Options) error {
 	if err != nil {
 		return err
 	}
-	if w.process, err = run(w.binary("sandbox"), args...); err != nil {
+	if w.process, err = program.Run(w.binary("sandbox"), args...); err != nil {
 		return err
 	}
-	if err := w.process.awaitFile(filepath.Join(w.Dir, "ready"), startTimeout); err != nil {
+	if err := w.process.AwaitFile(context.Background(), filepath.Join(w.Dir, "ready"), startTimeout); err != nil {
 		return err
 	}
 	w.Admin, err = clientcmd.BuildConfigFromFlags("", w.kubeconfig())
@@ -134,8 +154,8 @@ func (w *World) start(options Options) error {
 
 func (w *World) arguments(options Options) ([]string, error) {
 	for _, name := range []string{"sandbox", "manager", "kubectl"} {
-		if _, err := os.Stat(w.binary(name)); err != nil {
-			return nil, fmt.Errorf("a program that the tests run is missing: run `make build sandbox` first: %w", err)
+		if _, err := program.Find(w.root, name); err != nil {
+			return nil, err
 		}
 	}
 	policy := filepath.Join(w.scratch, "audit-policy.json")
@@ -152,14 +172,14 @@ func (w *World) arguments(options Options) ([]string, error) {
 		w.ArchiveDir = filepath.Join(w.scratch, "archive")
 		args = append(args, "--archive=file://"+w.ArchiveDir)
 	}
-	return args, nil
+	return append(args, options.Flags...), nil
 }
 
 // close ends the world and removes what it left.
 func (w *World) close() error {
 	var err error
 	if w.process != nil {
-		err = w.process.stop(stopTimeout)
+		err = w.process.Stop(stopTimeout)
 	}
 	if removeErr := os.RemoveAll(w.scratch); err == nil {
 		err = removeErr
@@ -169,7 +189,7 @@ func (w *World) close() error {
 
 // As returns a client of another user, who has the permissions of that user and of
 // the groups, and no others.
-func (w *World) As(t *testing.T, user string, groups ...string) client.Client {
+func (w *World) As(t testing.TB, user string, groups ...string) client.Client {
 	t.Helper()
 	config := rest.CopyConfig(w.Admin)
 	config.Impersonate = rest.ImpersonationConfig{UserName: user, Groups: groups}
@@ -195,22 +215,6 @@ func newScheme() *runtime.Scheme {
 		}
 	}
 	return scheme
-}
-
-// findRoot looks upwards for the folder of the shipped module.
-func findRoot() (string, error) {
-	dir, err := os.Getwd()
-	if err != nil {
-		return "", err
-	}
-	for parent := filepath.Dir(dir); ; dir, parent = parent, filepath.Dir(parent) {
-		if isRoot(filepath.Join(dir, "go.mod")) {
-			return dir, nil
-		}
-		if parent == dir {
-			return "", fmt.Errorf("no folder above the test has the go.mod of %s", shippedModule)
-		}
-	}
 }
 
 // TeamNamespace is the namespace of a team without anything but its name, to be read

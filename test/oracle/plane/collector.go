@@ -80,7 +80,7 @@ func (p *Plane) ask(ctx context.Context, verb string, args ...string) ([]byte, e
 	cmd := exec.CommandContext(ctx, p.sandbox, append([]string{verb, "--dir=" + p.dir}, args...)...)
 	out, err := cmd.Output()
 	if err != nil {
-		return nil, fmt.Errorf("asking the sandbox for %s: %w\n%s%s", verb, err, out, p.process.output)
+		return nil, fmt.Errorf("asking the sandbox for %s: %w\n%s%s", verb, err, out, p.process.Output())
 	}
 	return out, nil
 }

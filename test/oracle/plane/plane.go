@@ -13,22 +13,19 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
+
+	"labhub.io/teamspace/test/program"
 )
 
 const (
-	module       = "labhub.io/teamspace"
 	startTimeout = 2 * time.Minute
 	stopTimeout  = 20 * time.Second
 	pollInterval = 50 * time.Millisecond
 )
-
-// ErrNotBuilt is the error of a tree in which `make sandbox` has not been run.
-var ErrNotBuilt = errors.New("bin/sandbox is missing: run `make sandbox` first")
 
 // Plane is a running control plane.
 type Plane struct {
@@ -38,7 +35,7 @@ type Plane struct {
 	dir     string
 	scratch string
 	sandbox string
-	process *process
+	process *program.Program
 	metrics *metricsClient
 	paused  int
 }
@@ -61,13 +58,13 @@ func Slow(requests int) []string {
 // Start starts a control plane with the given flags of kube-controller-manager. If it
 // fails, what was started is stopped.
 func Start(ctx context.Context, flags ...string) (*Plane, error) {
-	root, err := findRoot()
+	root, err := program.Root()
 	if err != nil {
 		return nil, err
 	}
-	p := &Plane{sandbox: filepath.Join(root, "bin", "sandbox")}
-	if _, err := os.Stat(p.sandbox); err != nil {
-		return nil, fmt.Errorf("%w (%w)", ErrNotBuilt, err)
+	p := &Plane{}
+	if p.sandbox, err = program.Find(root, "sandbox"); err != nil {
+		return nil, err
 	}
 	if p.scratch, err = os.MkdirTemp("", "teamspace-oracle-"); err != nil {
 		return nil, err
@@ -85,10 +82,10 @@ func (p *Plane) start(ctx context.Context, flags []string) error {
 		args = append(args, "--controller-manager-flag="+flag)
 	}
 	var err error
-	if p.process, err = run(p.sandbox, args...); err != nil {
+	if p.process, err = program.Run(p.sandbox, args...); err != nil {
 		return err
 	}
-	if err := p.process.awaitFile(ctx, filepath.Join(p.dir, "ready"), startTimeout); err != nil {
+	if err := p.process.AwaitFile(ctx, filepath.Join(p.dir, "ready"), startTimeout); err != nil {
 		return err
 	}
 	p.Config, err = clientcmd.BuildConfigFromFlags("", filepath.Join(p.dir, "kubeconfig"))
@@ -106,34 +103,8 @@ func (p *Plane) start(ctx context.Context, flags []string) error {
 func (p *Plane) Close() error {
 	var errs []error
 	if p.process != nil {
-		errs = append(errs, p.Resume(), p.process.stop(stopTimeout))
+		errs = append(errs, p.Resume(), p.process.Stop(stopTimeout))
 		p.process = nil
 	}
 	return errors.Join(append(errs, os.RemoveAll(p.scratch))...)
-}
-
-// findRoot looks upwards for the folder of the shipped module.
-func findRoot() (string, error) {
-	dir, err := os.Getwd()
-	if err != nil {
-		return "", err
-	}
-	for ; ; dir = filepath.Dir(dir) {
-		text, err := os.ReadFile(filepath.Join(dir, "go.mod"))
-		if err == nil && declaresModule(string(text)) {
-			return dir, nil
-		}
-		if dir == filepath.Dir(dir) {
-			return "", fmt.Errorf("no folder above this one has the go.mod of %s", module)
-		}
-	}
-}
-
-func declaresModule(goMod string) bool {
-	for line := range strings.Lines(goMod) {
-		if strings.TrimSpace(line) == "module "+module {
-			return true
-		}
-	}
-	return false
 }

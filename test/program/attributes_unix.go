@@ -1,6 +1,6 @@
 //go:build unix && !linux
 
-package plane
+package program
 
 import "syscall"
 

@@ -1,33 +1,24 @@
-package world
+// Package program runs a program of bin/ for tests and proofs: as a process group that
+// ends with them, whatever becomes of them.
+package program
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"runtime"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
 )
 
-const (
-	shippedModule = "labhub.io/teamspace"
+const pollInterval = 20 * time.Millisecond
 
-	// startTimeout is what the sandbox promises, and as much again for a machine
-	// that does something else besides.
-	startTimeout = 120 * time.Second
-
-	// stopTimeout is longer than the ten seconds that the sandbox promises.
-	stopTimeout = 15 * time.Second
-
-	pollInterval = 20 * time.Millisecond
-)
-
-// process is a program in a process group of its own.
-type process struct {
+// Program is a program in a process group of its own.
+type Program struct {
 	cmd    *exec.Cmd
 	output *buffer
 	done   chan struct{} // closed when the program has ended
@@ -53,10 +44,10 @@ func (b *buffer) String() string {
 	return b.text.String()
 }
 
-// run starts a program. It gets a term signal when the tests die without stopping it,
-// as they do at a timeout or an interrupt, where the system can do that.
-func run(path string, args ...string) (*process, error) {
-	p := &process{cmd: exec.Command(path, args...), output: &buffer{}, done: make(chan struct{})}
+// Run starts a program. It gets a term signal when this process dies without stopping
+// it, as tests do at a timeout or an interrupt, where the system can do that.
+func Run(path string, args ...string) (*Program, error) {
+	p := &Program{cmd: exec.Command(path, args...), output: &buffer{}, done: make(chan struct{})}
 	p.cmd.Stdout, p.cmd.Stderr = p.output, p.output
 	p.cmd.SysProcAttr = attributes()
 	started := make(chan error)
@@ -77,9 +68,13 @@ func run(path string, args ...string) (*process, error) {
 	return p, nil
 }
 
-// awaitFile waits until the program has made a file.
-func (p *process) awaitFile(path string, within time.Duration) error {
-	deadline := time.After(within)
+// Output is what the program has written so far, to both of its streams.
+func (p *Program) Output() string { return p.output.String() }
+
+// AwaitFile waits until the program has made a file.
+func (p *Program) AwaitFile(ctx context.Context, path string, within time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
 	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
 	for {
@@ -89,16 +84,16 @@ func (p *process) awaitFile(path string, within time.Duration) error {
 		select {
 		case <-p.done:
 			return fmt.Errorf("%s ended (%s) before it was ready, and said:\n%s", p.cmd.Path, p.cmd.ProcessState, p.output)
-		case <-deadline:
-			return fmt.Errorf("%s is not ready after %s, and said:\n%s", p.cmd.Path, within, p.output)
+		case <-ctx.Done():
+			return fmt.Errorf("waiting %s for %s to be ready: %w; it said:\n%s", within, p.cmd.Path, ctx.Err(), p.output)
 		case <-tick.C:
 		}
 	}
 }
 
-// stop asks the whole group to end. Whatever is left of it after a while is killed,
-// and that is an error, as is a program that had ended before.
-func (p *process) stop(within time.Duration) error {
+// Stop asks the whole group to end. Whatever is left of it after a while is killed, and
+// that is an error, as is a program that had ended before.
+func (p *Program) Stop(within time.Duration) error {
 	select {
 	case <-p.done:
 		return fmt.Errorf("%s had ended by itself (%s), and said:\n%s", p.cmd.Path, p.cmd.ProcessState, p.output)
@@ -117,17 +112,4 @@ func (p *process) stop(within time.Duration) error {
 	err = errors.Join(err, syscall.Kill(group, syscall.SIGKILL))
 	<-p.done
 	return err
-}
-
-func isRoot(goMod string) bool {
-	text, err := os.ReadFile(goMod)
-	if err != nil {
-		return false
-	}
-	for line := range strings.Lines(string(text)) {
-		if strings.TrimSpace(line) == "module "+shippedModule {
-			return true
-		}
-	}
-	return false
 }

@@ -1,4 +1,7 @@
-package collector
+// Package scene plays small stories on a real cluster, told in the notation of
+// ownershiptest: what is there, what happens, and what has to be left. What is left is
+// compared with what package rules predicts of it, too.
+package scene
 
 import (
 	"context"
@@ -29,30 +32,44 @@ const (
 	pollInterval = 50 * time.Millisecond
 )
 
-// scene is one row in a space of its own.
-type scene struct {
+// Scene is a story in a space of its own.
+type Scene struct {
 	*testing.T
-	lab   *lab
-	space *live.Space
-	// types are lines of the notation for the types that only this scene has.
-	types map[string]string
+
+	// Space is where its objects are.
+	Space *live.Space
+
+	cluster *live.Cluster
+	types   map[string]string // lines of the notation for the types that only this scene has
 }
 
-// with returns the scene for another test.
-func (s *scene) with(t *testing.T) *scene {
+// New returns a scene in a space that bears its name.
+func New(t *testing.T, cluster *live.Cluster, name string) *Scene {
+	t.Helper()
+	prefix := strings.Map(func(r rune) rune {
+		if 'a' <= r && r <= 'z' || '0' <= r && r <= '9' {
+			return r
+		}
+		return '-'
+	}, strings.ToLower(name))
+	return &Scene{T: t, Space: cluster.NewSpace(prefix), cluster: cluster, types: map[string]string{}}
+}
+
+// With returns the scene for another test.
+func (s *Scene) With(t *testing.T) *Scene {
 	c := *s
 	c.T = t
 	return &c
 }
 
-// serves sets what is known of a version of a type of this scene from now on.
-func (s *scene) serves(apiVersion, kind, traits string) {
+// Serves sets what is known of a version of a type of this scene from now on.
+func (s *Scene) Serves(apiVersion, kind, traits string) {
 	s.types[apiVersion+" "+kind] = fmt.Sprintf("type %s %s %s\n", apiVersion, kind, traits)
 }
 
 // typeLines are the types in a fixed order: the first version of a kind is meant by the
 // kind alone.
-func (s *scene) typeLines() string {
+func (s *Scene) typeLines() string {
 	var lines []string
 	for _, line := range s.types {
 		lines = append(lines, line)
@@ -61,26 +78,26 @@ func (s *scene) typeLines() string {
 	return strings.Join(lines, "")
 }
 
-// plays creates the objects of the text, then sends its DELETE requests. It waits until
+// Plays creates the objects of the text, then sends its DELETE requests. It waits until
 // the objects of the scene are those of want, which have to be among what is predicted,
 // and stay that way.
-func (s *scene) plays(text, want string) {
+func (s *Scene) Plays(text, want string) {
 	s.Helper()
-	p := s.predict(text)
+	p := s.Predict(text)
 	for id := range graph.ID(p.Graph().Len()) {
-		if o := p.Graph().Object(id); !s.space.Knows(o.UID) {
-			s.create(o)
+		if o := p.Graph().Object(id); !s.Space.Knows(o.UID) {
+			s.Create(o)
 		}
 	}
 	for line := range strings.Lines(text) {
-		s.request(strings.TrimSpace(line))
+		s.Request(strings.TrimSpace(line))
 	}
 	s.ends(p, want)
 }
 
-// predict predicts what becomes of the objects that are there now and those of the
+// Predict predicts what becomes of the objects that are there now and those of the
 // text.
-func (s *scene) predict(text string) *rules.Prediction {
+func (s *Scene) Predict(text string) *rules.Prediction {
 	s.Helper()
 	var objects, steps strings.Builder
 	for line := range strings.Lines(text) {
@@ -91,17 +108,18 @@ func (s *scene) predict(text string) *rules.Prediction {
 		}
 		fmt.Fprintln(&objects, line)
 	}
-	scenario := s.parse(s.print() + objects.String())
+	scenario := s.Parse(s.Print() + objects.String())
 	var created strings.Builder
 	for id := range graph.ID(scenario.Graph.Len()) {
-		if o := scenario.Graph.Object(id); !s.space.Knows(o.UID) {
+		if o := scenario.Graph.Object(id); !s.Space.Knows(o.UID) {
 			fmt.Fprintf(&created, "create %s\n", title(o))
 		}
 	}
-	return s.parse(s.print() + objects.String() + created.String() + steps.String()).Predict()
+	return s.Parse(s.Print() + objects.String() + created.String() + steps.String()).Predict()
 }
 
-func (s *scene) parse(text string) *ownershiptest.Scenario {
+// Parse reads a text in the notation, which may use the types of the scene.
+func (s *Scene) Parse(text string) *ownershiptest.Scenario {
 	s.Helper()
 	scenario, err := ownershiptest.Parse(s.typeLines() + text)
 	if err != nil {
@@ -117,11 +135,11 @@ func title(o graph.Object) string {
 	return o.Kind + " " + o.Namespace + "/" + o.Name
 }
 
-// print writes the objects that are there now.
-func (s *scene) print() string {
+// Print writes the objects that are there now.
+func (s *Scene) Print() string {
 	s.Helper()
-	b := graph.NewBuilder(s.parse("").Graph.Types())
-	for _, o := range s.objects() {
+	b := graph.NewBuilder(s.Parse("").Graph.Types())
+	for _, o := range s.Objects() {
 		if err := b.Add(o); err != nil {
 			s.Fatal(err)
 		}
@@ -134,52 +152,54 @@ func (s *scene) print() string {
 	return text.String()
 }
 
-func (s *scene) objects() []graph.Object {
+// Objects are those that are there now.
+func (s *Scene) Objects() []graph.Object {
 	s.Helper()
-	all, err := s.lab.cluster.List(s.Context())
+	all, err := s.cluster.List(s.Context())
 	if err != nil {
 		s.Fatal(err)
 	}
-	return s.space.Objects(all)
+	return s.Space.Objects(all)
 }
 
-// create creates an object; references that lead to itself it gets afterwards.
-func (s *scene) create(o graph.Object) {
+// Create creates an object; references that lead to itself it gets afterwards.
+func (s *Scene) Create(o graph.Object) {
 	s.Helper()
 	bare := o
 	bare.Owners = slices.DeleteFunc(slices.Clone(o.Owners), func(ref metav1.OwnerReference) bool { return ref.UID == o.UID })
-	s.eventually("creating "+title(o), func() error {
-		_, err := s.space.Create(s.Context(), bare)
+	s.Eventually("creating "+title(o), func() error {
+		_, err := s.Space.Create(s.Context(), bare)
 		return err
 	})
 	if len(bare.Owners) < len(o.Owners) {
-		s.setOwners(o.UID, o.Owners)
+		s.SetOwners(o.UID, o.Owners)
 	}
 }
 
-func (s *scene) setOwners(uid types.UID, owners []metav1.OwnerReference) {
+// SetOwners replaces the references of an object.
+func (s *Scene) SetOwners(uid types.UID, owners []metav1.OwnerReference) {
 	s.Helper()
-	if _, err := s.space.SetOwners(s.Context(), uid, owners); err != nil {
+	if _, err := s.Space.SetOwners(s.Context(), uid, owners); err != nil {
 		s.Fatal(err)
 	}
 }
 
-// release takes the finalizers of an object away.
-func (s *scene) release(uid types.UID) {
+// Release takes the finalizers of an object away.
+func (s *Scene) Release(uid types.UID) {
 	s.Helper()
-	if err := s.space.SetFinalizers(s.Context(), uid, nil); err != nil {
+	if err := s.Space.SetFinalizers(s.Context(), uid, nil); err != nil {
 		s.Fatal(err)
 	}
 }
 
-// request sends the DELETE of a line, if that is what it says.
-func (s *scene) request(line string) {
+// Request sends the DELETE of a line, if that is what it says.
+func (s *Scene) Request(line string) {
 	s.Helper()
 	uid, policy, ok := deletion(line)
 	if !ok {
 		return
 	}
-	if err := s.space.Delete(s.Context(), uid, policy); err != nil {
+	if err := s.Space.Delete(s.Context(), uid, policy); err != nil {
 		s.Fatal(err)
 	}
 }
@@ -201,18 +221,18 @@ func deletion(line string) (types.UID, metav1.DeletionPropagation, bool) {
 	return sample.UID(words[2], namespace, name), policies[words[1]], true
 }
 
-// becomes waits until the objects of the scene are those of want, and stay that way,
+// Becomes waits until the objects of the scene are those of want, and stay that way,
 // after something that no event of a prediction tells.
-func (s *scene) becomes(want string) {
+func (s *Scene) Becomes(want string) {
 	s.Helper()
 	s.ends(nil, want)
 }
 
-func (s *scene) ends(p *rules.Prediction, want string) {
+func (s *Scene) ends(p *rules.Prediction, want string) {
 	s.Helper()
 	var since time.Time
-	s.eventually("what is left", func() error {
-		if is := s.print(); lines(is) != lines(want) {
+	s.Eventually("what is left", func() error {
+		if is := s.Print(); lines(is) != lines(want) {
 			since = time.Time{}
 			return fmt.Errorf("there is\n%swanted\n%s\n%s", is, lines(want), picture(p))
 		}
@@ -224,22 +244,22 @@ func (s *scene) ends(p *rules.Prediction, want string) {
 		}
 		return nil
 	})
-	s.compare(p)
+	s.Compare(p)
 }
 
-// compare fails the test if what there is has not been predicted.
-func (s *scene) compare(p *rules.Prediction) {
+// Compare fails the test if what there is has not been predicted.
+func (s *Scene) Compare(p *rules.Prediction) {
 	s.Helper()
 	if p == nil {
 		return
 	}
-	all, err := s.lab.cluster.List(s.Context())
+	all, err := s.cluster.List(s.Context())
 	if err != nil {
 		s.Fatal(err)
 	}
 	g := p.Graph()
 	for id := range graph.ID(g.Len()) {
-		if is := s.space.State(g.UID(id), all); !p.Outcome(id).Allows(is) {
+		if is := s.Space.State(g.UID(id), all); !p.Outcome(id).Allows(is) {
 			s.Fatalf("the rules do not allow\n%s\nof\n%s", ownershiptest.PrintState(g, id, is), picture(p))
 		}
 	}
@@ -264,8 +284,8 @@ func lines(text string) string {
 	return strings.Join(list, "")
 }
 
-// eventually polls until the check returns nil.
-func (s *scene) eventually(what string, check func() error) {
+// Eventually polls until the check returns nil.
+func (s *Scene) Eventually(what string, check func() error) {
 	s.Helper()
 	ctx, cancel := context.WithTimeout(s.Context(), patience)
 	defer cancel()

@@ -1,0 +1,158 @@
+package guard
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"labhub.io/teamspace/test/world"
+)
+
+// setMode labels a namespace and waits, for two seconds at most, until the label counts.
+func setMode(t *testing.T, w *world.World, ns, mode string) {
+	t.Helper()
+	object := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}}
+	w.Patch(t, object, fmt.Sprintf(`{"metadata":{"labels":{"guard.platform.labhub.io/mode":%q}}}`, mode))
+	probe := writeManifest(t, configMap(ns, "mode-probe", ghost()))
+	world.Eventually(t, 2*time.Second, "the label "+mode+" counts in "+ns, func() error {
+		answer := w.Kubectl(t, "create", "--dry-run=server", "-f", probe)
+		denied, warned := answer.Code != 0, strings.Contains(answer.Out, "Warning: metadata.ownerReferences[0]")
+		if denied != (mode == "enforce") || warned != (mode == "warn") {
+			return fmt.Errorf("denied: %t, warned: %t", denied, warned)
+		}
+		return nil
+	})
+}
+
+// writeManifest writes an object into a file, and returns its path.
+func writeManifest(t *testing.T, object *corev1.ConfigMap) string {
+	t.Helper()
+	object.APIVersion, object.Kind = "v1", "ConfigMap"
+	text, err := json.Marshal(object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), object.Name+".json")
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// TestVerbs: every way in which kubectl can write a reference is denied alike, and the
+// object stays as it was.
+func TestVerbs(t *testing.T) {
+	t.Parallel()
+	w := lab.World(t)
+	ns := namespace(t, w, "verbs")
+	site(t, w, ns, "alpha")
+	bad := metav1.OwnerReference{APIVersion: "own.labhub.io/v1", Kind: "Site", Name: "alpha", UID: staleUID}
+	w.Create(t, configMap(ns, "there"))
+	w.Create(t, &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "there"}, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}}})
+	w.MustKubectl(t, "-n", ns, "apply", "--server-side", "-f", writeManifest(t, configMap(ns, "applied")))
+
+	refs, err := json.Marshal([]metav1.OwnerReference{bad})
+	if err != nil {
+		t.Fatal(err)
+	}
+	object := fmt.Sprintf(`{"metadata":{"ownerReferences":%s}}`, refs)
+	operations := fmt.Sprintf(`[{"op":"add","path":"/metadata/ownerReferences","value":%s}]`, refs)
+	there, applied, fresh := writeManifest(t, configMap(ns, "there", bad)), writeManifest(t, configMap(ns, "applied", bad)), writeManifest(t, configMap(ns, "fresh", bad))
+	var told strings.Builder
+	for _, line := range [][]string{
+		{"create", "-f", fresh},
+		{"create", "--dry-run=server", "-f", fresh},
+		{"apply", "-f", fresh},
+		{"apply", "-f", there},
+		{"apply", "--server-side", "-f", fresh},
+		{"apply", "--server-side", "-f", applied},
+		{"apply", "--server-side", "--force-conflicts", "--field-manager=other", "-f", applied},
+		{"replace", "-f", there},
+		{"patch", "configmap", "there", "--type=merge", "-p", object},
+		{"patch", "configmap", "there", "--type=strategic", "-p", object},
+		{"patch", "configmap", "there", "--type=json", "-p", operations},
+		{"patch", "service", "there", "--subresource=status", "--type=merge", "-p", object},
+		{"patch", "service", "there", "--subresource=status", "--type=json", "-p", operations},
+	} {
+		answer := w.Kubectl(t, append([]string{"-n", ns}, line...)...)
+		if answer.Code != 1 {
+			t.Errorf("kubectl %q: exit code %d, want 1", line, answer.Code)
+		}
+		text := strings.Join(line, " ") + "\n" + answer.Out
+		for _, path := range []string{there, applied, fresh} {
+			text = strings.ReplaceAll(text, path, filepath.Base(path))
+		}
+		told.WriteString("$ kubectl " + text)
+	}
+	golden(t, "verbs.txt", told.String())
+	for _, left := range []client.Object{configMap(ns, "there"), configMap(ns, "applied"), &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "there"}}} {
+		w.Get(t, left)
+		if len(left.GetOwnerReferences()) != 0 {
+			t.Errorf("%s has got references: %v", left.GetName(), left.GetOwnerReferences())
+		}
+	}
+}
+
+// TestCauses: what is wrong is told to machines too.
+func TestCauses(t *testing.T) {
+	t.Parallel()
+	w := lab.World(t)
+	ns := namespace(t, w, "causes")
+	alpha := site(t, w, ns, "alpha")
+	stale := reference(alpha, "Site")
+	stale.UID = staleUID
+	var fields []string
+	for _, cause := range causes(t, w.Client.Create(t.Context(), configMap(ns, "c", reference(alpha, "Site"), stale, ghost()))) {
+		fields = append(fields, cause.Field)
+	}
+	// The uid of the second and the third is the same: one of nothing, so that each is
+	// wrong by itself.
+	if diff := cmp.Diff([]string{"metadata.ownerReferences[1].uid", "metadata.ownerReferences[2].name"}, fields); diff != "" {
+		t.Errorf("causes (-want +got):\n%s", diff)
+	}
+}
+
+// TestStaleUID: an owner that was made anew is another one, and sixty pairs that are made
+// back to back are sixty good ones.
+func TestStaleUID(t *testing.T) {
+	t.Parallel()
+	w := lab.World(t)
+	ns := namespace(t, w, "pairs")
+	for i := range 60 {
+		name := fmt.Sprint("pair-", i)
+		alpha := site(t, w, ns, name)
+		w.Create(t, configMap(ns, name, reference(alpha, "Site")))
+	}
+	alpha := site(t, w, ns, "again")
+	before := reference(alpha, "Site")
+	w.Delete(t, alpha)
+	w.AwaitGone(t, owner(ns, "again"))
+	now := site(t, w, ns, "again")
+	wantDenied(t, w.Client.Create(t.Context(), configMap(ns, "late", before)), string(now.GetUID()), "use that uid")
+	w.Create(t, configMap(ns, "late", reference(now, "Site")))
+}
+
+// TestUnchanged: what was there before stays updatable (P01), and may be taken away (P06).
+func TestUnchanged(t *testing.T) {
+	t.Parallel()
+	w := lab.World(t)
+	ns := namespace(t, w, "unchanged", "guard.platform.labhub.io/mode=off")
+	setMode(t, w, ns, "off")
+	// A type that nobody serves: the collector leaves it alone.
+	unknown := metav1.OwnerReference{APIVersion: "apps/v7", Kind: "Deployment", Name: "x", UID: staleUID}
+	c := configMap(ns, "c", unknown)
+	w.Create(t, c)
+	setMode(t, w, ns, "enforce")
+	w.Patch(t, c, `{"metadata":{"labels":{"a":"b"}}}`)
+	wantDenied(t, w.Client.Create(t.Context(), configMap(ns, "d", unknown)), "apps/v1 Deployment")
+	w.Patch(t, c, `{"metadata":{"ownerReferences":null}}`)
+}

@@ -1,0 +1,35 @@
+// Package webhooks registers the admission webhooks of the manager. Each has a folder
+// of its own; this is the only place that knows all of them.
+package webhooks
+
+import (
+	"sigs.k8s.io/controller-runtime/pkg/webhook"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+
+	"labhub.io/teamspace/webhooks/ownerreferences"
+	"labhub.io/teamspace/webhooks/teamspace"
+)
+
+// Options of all webhooks.
+type Options struct {
+	// OwnerReferences are the options of the guard.
+	OwnerReferences ownerreferences.Options
+
+	// Concurrency is how many requests each webhook answers at the same time.
+	Concurrency int
+}
+
+// Register adds every webhook to the server.
+func Register(server webhook.Server, options Options) error {
+	if err := ownerreferences.RegisterMetrics(); err != nil {
+		return err
+	}
+	for path, handler := range map[string]admission.Handler{
+		ownerreferences.Path:   ownerreferences.New(options.OwnerReferences),
+		teamspace.DefaultPath:  teamspace.NewDefaulter(),
+		teamspace.ValidatePath: teamspace.NewValidator(),
+	} {
+		server.Register(path, limit(options.Concurrency, &admission.Webhook{Handler: handler}))
+	}
+	return nil
+}
