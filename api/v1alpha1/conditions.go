@@ -61,3 +61,10 @@ const (
 	// ReasonArchiveFailed: the record could not be stored; it is tried again.
 	ReasonArchiveFailed = "ArchiveFailed"
 )
+
+// Reasons that are told by events only.
+const (
+	// ReasonNamespaceStuck: a team's namespace has been Terminating for long; the event
+	// names what holds it.
+	ReasonNamespaceStuck = "NamespaceStuck"
+)

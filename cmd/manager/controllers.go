@@ -19,6 +19,7 @@ import (
 	"labhub.io/teamspace/archive"
 	"labhub.io/teamspace/controllers"
 	"labhub.io/teamspace/controllers/teamspace"
+	"labhub.io/teamspace/controllers/terminating"
 )
 
 const (
@@ -35,12 +36,15 @@ func addControllers(mgr ctrl.Manager, log logr.Logger, config *rest.Config, o *o
 	if err != nil {
 		return err
 	}
-	return controllers.SetupWithManager(mgr, controllers.Options{TeamSpace: teamspace.Options{
-		Archive:             store,
-		ProtectedNamespaces: protectedNamespaces(o.releaseNamespace, store),
-		Concurrency:         o.concurrency,
-		TerminatingAfter:    o.terminatingAfter,
-	}})
+	return controllers.SetupWithManager(mgr, controllers.Options{
+		TeamSpace: teamspace.Options{
+			Archive:             store,
+			ProtectedNamespaces: protectedNamespaces(o.releaseNamespace, store),
+			Concurrency:         o.concurrency,
+			TerminatingAfter:    o.terminatingAfter,
+		},
+		Terminating: terminating.Options{After: o.terminatingAfter},
+	})
 }
 
 // controllerOptions adds what the controllers need of a manager. Of the cluster's quotas

@@ -71,7 +71,7 @@ func (o *options) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.logLevel, "log-level", o.logLevel, "debug, info, warn or error")
 	flags.BoolVar(&o.leaderElect, "leader-elect", o.leaderElect, "serve TeamSpaces only while holding the lease; turn off only where a second manager cannot run")
 	flags.IntVar(&o.concurrency, "concurrency", o.concurrency, "how many TeamSpaces are worked on at the same time")
-	flags.DurationVar(&o.terminatingAfter, "terminating-after", o.terminatingAfter, "how long a team's namespace may be Terminating before the metric teamspace_namespaces_terminating counts it")
+	flags.DurationVar(&o.terminatingAfter, "terminating-after", o.terminatingAfter, "how long a team's namespace may be Terminating before the metric teamspace_namespaces_terminating counts it and an event names what holds it")
 }
 
 // complete makes of one part that is asked for alone the only one.

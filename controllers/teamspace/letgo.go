@@ -7,6 +7,7 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
@@ -43,8 +44,14 @@ func (p *pass) observeLeaving(ns *metav1.PartialObjectMetadata, c claim) {
 }
 
 // archiveRecord stores the record, built from the TeamSpace alone, and goes on only
-// when it was read back.
+// when it was read back. A TeamSpace that says Archived already may have been let go
+// since, which the cache is the last to show: then there is nothing more to do.
 func (r *Reconciler) archiveRecord(ctx context.Context, p *pass) (bool, error) {
+	if meta.IsStatusConditionTrue(p.status.Conditions, v1alpha1.ConditionArchived) {
+		if held, err := r.isHeld(ctx, p.ts); err != nil || !held {
+			return false, err
+		}
+	}
 	record, err := archive.NewRecord(p.ts, r.clock.Now())
 	if err == nil {
 		record, err = archive.Save(ctx, r.archive, record)
@@ -59,6 +66,15 @@ func (r *Reconciler) archiveRecord(ctx context.Context, p *pass) (bool, error) {
 	}
 	p.set(v1alpha1.ConditionArchived, metav1.ConditionTrue, v1alpha1.ReasonArchiveWritten, "the record of uid "+record.UID+" is stored and was read back")
 	return true, r.writeStatus(ctx, p)
+}
+
+// isHeld asks the API server whether a TeamSpace still has our finalizer.
+func (r *Reconciler) isHeld(ctx context.Context, ts *v1alpha1.TeamSpace) (bool, error) {
+	current := &v1alpha1.TeamSpace{}
+	if err := r.live.Get(ctx, client.ObjectKeyFromObject(ts), current); err != nil {
+		return false, client.IgnoreNotFound(err)
+	}
+	return current.UID == ts.UID && controllerutil.ContainsFinalizer(current, v1alpha1.Finalizer), nil
 }
 
 // releaseIfTypeGoes keeps the removal of the CustomResourceDefinition from taking

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -162,6 +163,15 @@ func TestManager_ArchivesAsTheChartHasIt(t *testing.T) {
 		got[record.UID] = fmt.Sprintf("%s: %d pods, cpu %s", record.Name, record.Pods, record.CPU)
 		if len(configMap.OwnerReferences) > 0 {
 			t.Errorf("ConfigMap %s goes with %v", configMap.Name, configMap.OwnerReferences)
+		}
+	}
+	// Each was sent once: no pass comes back to a TeamSpace that is let go.
+	w.AwaitQuiet(t, world.ManagerUser, time.Second, world.Patience)
+	for _, uid := range uids {
+		if writes := w.AuditEvents(t, func(e world.AuditEvent) bool {
+			return e.User.Name == world.ManagerUser && e.Writes() && e.Object.Resource == "configmaps" && strings.HasSuffix(e.Object.Name, uid)
+		}); len(writes) != 1 {
+			t.Errorf("the record of uid %s was sent %d times: %v", uid, len(writes), writes)
 		}
 	}
 	if diff := cmp.Diff(map[string]string{uids[0]: "kept: 3 pods, cpu 1e0", uids[1]: "kept: 4 pods, cpu 1e0"}, got); diff != "" {

@@ -241,3 +241,82 @@ func TestStaleReference_IsDropped(t *testing.T) {
 	w.MustKubectl(t, "annotate", "namespace", ns.Name, "platform.labhub.io/adopt=restored")
 	checkAdopted(t, w, w.AwaitReady(t, "restored"), ns)
 }
+
+// TestConflict_ReferenceAlone: the right reference without the label is not enough, and
+// the controller does not touch a namespace that somebody took the label off.
+func TestConflict_ReferenceAlone(t *testing.T) {
+	t.Parallel()
+	w := lab.World(t)
+	ts := w.Serve(t, world.TeamSpace("unlabelled", 4, "1"))
+	ns := world.TeamNamespace(ts.Name)
+	w.Patch(t, ns, `{"metadata": {"labels": {"platform.labhub.io/teamspace": null}}}`)
+	checkStalled(t, awaitConflict(t, w, ts.Name))
+	w.Patch(t, world.Quota(ts.Name), `{"spec": {"hard": {"pods": "9"}}}`)
+	world.Never(t, 2*time.Second, "the namespace and its quota", func() error {
+		now, quota := world.TeamNamespace(ts.Name), world.Quota(ts.Name)
+		w.Get(t, now)
+		w.Get(t, quota)
+		if diff := cmp.Diff(ns.ObjectMeta, now.ObjectMeta); diff != "" || quota.Spec.Hard.Pods().Value() != 9 {
+			return fmt.Errorf("a quota of %v, the namespace changed (-before +after):\n%s", quota.Spec.Hard, diff)
+		}
+		return nil
+	})
+	if _, times := w.EventsOf(t, ts.Name, "NamespaceConflict"); times != 1 {
+		t.Errorf("told %d times by events, want once", times)
+	}
+	w.MustKubectl(t, "annotate", "namespace", ns.Name, "platform.labhub.io/adopt="+ts.Name)
+	checkAdopted(t, w, w.AwaitReady(t, ts.Name), ns)
+}
+
+// TestConflict_OfAnotherTeamSpace: what another TeamSpace controls cannot be handed over.
+func TestConflict_OfAnotherTeamSpace(t *testing.T) {
+	t.Parallel()
+	w := lab.World(t)
+	owner := w.Serve(t, world.TeamSpace("owner", 4, "1"))
+	ns := world.TeamNamespace("owned")
+	ns.Labels = map[string]string{v1alpha1.LabelTeamSpace: "owned"}
+	ns.Annotations = map[string]string{v1alpha1.AnnotationAdopt: "owned"}
+	ns.OwnerReferences = ownedBy(owner)
+	w.Create(t, ns)
+	ns = settled(t, w, "owned")
+	w.Create(t, world.TeamSpace("owned", 4, "1"))
+	checkStalled(t, awaitConflict(t, w, "owned"))
+	world.Never(t, 2*time.Second, "the namespace of another TeamSpace", func() error {
+		now := world.TeamNamespace("owned")
+		w.Get(t, now)
+		if diff := cmp.Diff(ns, now); diff != "" {
+			return fmt.Errorf("changed (-before +after):\n%s", diff)
+		}
+		return nil
+	})
+}
+
+// TestConflict_OwnNamespaces: no TeamSpace gets the namespace of the release or that of
+// the archive, whoever hands it over. It has a world in which they have names of teams.
+func TestConflict_OwnNamespaces(t *testing.T) {
+	w := world.Start(t, world.Options{ChartArchive: true, Flags: []string{
+		"--namespace=team-release", "--set=archive.namespace=team-archive", "--set=policies.enabled=false",
+	}})
+	for _, name := range []string{"release", "archive"} {
+		ns := world.TeamNamespace(name)
+		w.Patch(t, ns, `{"metadata": {"annotations": {"platform.labhub.io/adopt": "`+name+`"}}}`)
+		ts := world.TeamSpace(name, 4, "1")
+		w.Create(t, ts)
+		awaitConflict(t, w, name)
+		w.Delete(t, ts)
+		w.AwaitGone(t, ts)
+		now := world.TeamNamespace(name)
+		w.Get(t, now)
+		if diff := cmp.Diff(ns, now); diff != "" {
+			t.Errorf("namespace %s changed (-before +after):\n%s", ns.Name, diff)
+		}
+	}
+	// The records of both are in it.
+	var records corev1.ConfigMapList
+	if err := w.Client.List(t.Context(), &records, client.InNamespace("team-archive"), client.HasLabels{"platform.labhub.io/archived-teamspace"}); err != nil {
+		t.Fatal(err)
+	}
+	if len(records.Items) != 2 {
+		t.Errorf("%d records, want 2", len(records.Items))
+	}
+}

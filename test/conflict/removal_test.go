@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -15,21 +16,59 @@ import (
 	"labhub.io/teamspace/test/world"
 )
 
+// inUse is how many TeamSpaces there are when the type is removed.
+const inUse = 10
+
 // TestTypeRemoved_NamespacesOutliveIt: deleting the type deletes every TeamSpace, but
-// no team loses its data. It has a world of its own.
+// no team loses its data, whether or not a manager runs at that moment. It has a world
+// of its own.
 func TestTypeRemoved_NamespacesOutliveIt(t *testing.T) {
 	w := world.Start(t, world.Options{})
+	crd := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.CRDName}}
+	w.Get(t, crd)
+	before := fill(t, w)
+	t.Run("while the manager runs", func(t *testing.T) {
+		w.Delete(t, crd.DeepCopy())
+		checkRemoved(t, w, crd, before)
+	})
+	applyAgain(t, w, crd)
+	checkAdoptedAgain(t, w, before)
+	t.Run("while the manager is stopped", func(t *testing.T) {
+		w.Stop(t, world.Manager)
+		w.Delete(t, crd.DeepCopy())
+		world.Never(t, 2*time.Second, "nothing goes while nobody archives it", func() error {
+			var list v1alpha1.TeamSpaceList
+			if err := w.Client.List(t.Context(), &list); err != nil || len(list.Items) != inUse {
+				return fmt.Errorf("%d TeamSpaces are left, want %d: %w", len(list.Items), inUse, err)
+			}
+			return nil
+		})
+		w.Start(t, world.Manager)
+		checkRemoved(t, w, crd, before)
+	})
+	applyAgain(t, w, crd)
+	checkAdoptedAgain(t, w, before)
+}
+
+// fill serves the TeamSpaces, and gives each something to lose.
+func fill(t *testing.T, w *world.World) map[string]*corev1.Namespace {
+	t.Helper()
 	before := map[string]*corev1.Namespace{}
-	for _, name := range []string{"one", "two"} {
+	for i := range inUse {
+		name := fmt.Sprintf("in-use-%d", i)
 		ts := w.Serve(t, world.TeamSpace(name, 4, "1"))
 		w.Create(t, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: ts.Status.Namespace, Name: "data"}})
 		ns := world.TeamNamespace(name)
 		w.Get(t, ns)
 		before[name] = ns
 	}
-	crd := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.CRDName}}
-	w.Get(t, crd)
-	w.Delete(t, crd.DeepCopy())
+	return before
+}
+
+// checkRemoved waits for the end of the type, and compares what outlives it with what was
+// there before. A collector that looks at everything anew spares it too.
+func checkRemoved(t *testing.T, w *world.World, crd *apiextensionsv1.CustomResourceDefinition, before map[string]*corev1.Namespace) {
+	t.Helper()
 	w.AwaitGone(t, crd.DeepCopy())
 	for name, was := range before {
 		checkReleased(t, w, name, was)
@@ -37,17 +76,20 @@ func TestTypeRemoved_NamespacesOutliveIt(t *testing.T) {
 			t.Errorf("no record: %v", err)
 		}
 	}
-
-	// A collector that looks at everything anew spares them too.
 	w.Restart(t, world.ControllerManager)
 	settledCollector(t, w)
 	for name, was := range before {
 		checkReleased(t, w, name, was)
 	}
+}
 
-	applyAgain(t, w, crd)
-	for name, was := range before {
+// checkAdoptedAgain makes the TeamSpaces again, which get back what was theirs.
+func checkAdoptedAgain(t *testing.T, w *world.World, before map[string]*corev1.Namespace) {
+	t.Helper()
+	for name := range before {
 		serveAgain(t, w, name)
+	}
+	for name, was := range before {
 		checkAdopted(t, w, w.AwaitReady(t, name), was)
 		data := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: was.Name, Name: "data"}}
 		w.Get(t, data)
@@ -72,8 +114,9 @@ func checkReleased(t *testing.T, w *world.World, name string, was *corev1.Namesp
 // after the last look to be deleted, where no guard keeps anybody from making it.
 func settledCollector(t *testing.T, w *world.World) {
 	t.Helper()
-	w.Create(t, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "unguarded", Labels: map[string]string{v1alpha1.LabelGuardMode: "off"}}})
-	doomed := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "unguarded", Name: "doomed", OwnerReferences: []metav1.OwnerReference{
+	unguarded := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "unguarded-", Labels: map[string]string{v1alpha1.LabelGuardMode: "off"}}}
+	w.Create(t, unguarded)
+	doomed := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: unguarded.Name, Name: "doomed", OwnerReferences: []metav1.OwnerReference{
 		{APIVersion: "v1", Kind: "ConfigMap", Name: "absent", UID: "00000000-0000-0000-0000-000000000000"},
 	}}}
 	world.Eventually(t, world.Patience, "the label of the namespace counts", func() error { return w.Client.Create(t.Context(), doomed) })

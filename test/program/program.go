@@ -113,3 +113,15 @@ func (p *Program) Stop(within time.Duration) error {
 	<-p.done
 	return err
 }
+
+// Kill ends the whole group at once, and returns when the program is gone. It may have
+// ended before.
+func (p *Program) Kill() {
+	select {
+	case <-p.done:
+		return // its number may be somebody else's by now
+	default:
+	}
+	_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL) // it may have ended since
+	<-p.done
+}

@@ -27,10 +27,25 @@ func (w *World) Stop(t testing.TB, c Component) {
 	w.mustSandbox(t, "stop", c)
 	t.Cleanup(func() {
 		// Starting what runs already is harmless, and the next test finds all there.
-		if err := w.sandbox(context.WithoutCancel(t.Context()), "start", c); err != nil {
+		if err := w.TryStart(context.WithoutCancel(t.Context()), c); err != nil {
 			t.Error(err)
 		}
 	})
+}
+
+// Kill ends a component by SIGKILL, returns when it is gone, and says whether there was
+// anything to kill. The test has to start it again.
+func (w *World) Kill(t testing.TB, c Component) bool {
+	t.Helper()
+	said := w.mustSandbox(t, "stop", c, "--kill")
+	return !strings.Contains(said, "was stopped already")
+}
+
+// TryStart starts a component, and returns when it serves or somebody else has stopped it
+// meanwhile. It may be called beside the test.
+func (w *World) TryStart(ctx context.Context, c Component) error {
+	_, err := w.sandbox(ctx, "start", c)
+	return err
 }
 
 // Start starts a component and returns when it serves.
@@ -47,22 +62,26 @@ func (w *World) Restart(t testing.TB, c Component) {
 
 // StopForGood stops a component for the rest of the world.
 func (w *World) StopForGood(ctx context.Context, c Component) error {
-	return w.sandbox(ctx, "stop", c)
+	_, err := w.sandbox(ctx, "stop", c)
+	return err
 }
 
-func (w *World) mustSandbox(t testing.TB, verb string, c Component) {
+func (w *World) mustSandbox(t testing.TB, verb string, c Component, flags ...string) (said string) {
 	t.Helper()
-	if err := w.sandbox(t.Context(), verb, c); err != nil {
+	said, err := w.sandbox(t.Context(), verb, c, flags...)
+	if err != nil {
 		t.Fatal(err)
 	}
+	return said
 }
 
-func (w *World) sandbox(ctx context.Context, verb string, c Component) error {
-	out, err := exec.CommandContext(ctx, w.binary("sandbox"), verb, "--dir="+w.Dir, string(c)).CombinedOutput()
+func (w *World) sandbox(ctx context.Context, verb string, c Component, flags ...string) (said string, err error) {
+	args := append([]string{verb, "--dir=" + w.Dir, string(c)}, flags...)
+	out, err := exec.CommandContext(ctx, w.binary("sandbox"), args...).CombinedOutput()
 	if err != nil {
-		return fmt.Errorf("asking the sandbox to %s %s: %w\n%s", verb, c, err, out)
+		return "", fmt.Errorf("asking the sandbox to %s %s: %w\n%s", verb, c, err, out)
 	}
-	return nil
+	return string(out), nil
 }
 
 // Answer is what kubectl printed, both streams in one, and how it ended.

@@ -97,10 +97,13 @@ func (w *World) Serve(t testing.TB, ts *v1alpha1.TeamSpace) *v1alpha1.TeamSpace 
 // AwaitReady returns a TeamSpace when it is Ready in its present generation.
 func (w *World) AwaitReady(t testing.TB, name string) *v1alpha1.TeamSpace {
 	t.Helper()
-	return w.AwaitTeamSpace(t, name, "it is Ready", func(ts *v1alpha1.TeamSpace) bool {
-		return ts.Status.ObservedGeneration == ts.Generation &&
-			meta.IsStatusConditionTrue(ts.Status.Conditions, v1alpha1.ConditionReady)
-	})
+	return w.AwaitTeamSpace(t, name, "it is Ready", IsReady)
+}
+
+// IsReady says whether a TeamSpace is Ready in its present generation.
+func IsReady(ts *v1alpha1.TeamSpace) bool {
+	return ts.Status.ObservedGeneration == ts.Generation &&
+		meta.IsStatusConditionTrue(ts.Status.Conditions, v1alpha1.ConditionReady)
 }
 
 // AwaitCondition returns a TeamSpace when a condition has this status and reason.
