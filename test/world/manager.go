@@ -13,7 +13,7 @@ import (
 )
 
 // WithoutManager is the Shared.Prepare of tests that run managers of their own.
-func WithoutManager(w *World) error { return w.StopForGood(context.Background(), Manager) }
+func WithoutManager(ctx context.Context, w *World) error { return w.StopForGood(ctx, Manager) }
 
 // RunManager runs a manager that serves TeamSpaces in the place of the world's own, which
 // has to be stopped, and that takes an URL for the API server. It is the same user with
