@@ -105,6 +105,9 @@ func (c *Client) TryCreate(ctx context.Context, object *unstructured.Unstructure
 // are namespaced.
 func (c *Client) resource(kind schema.GroupVersionKind, namespace string) (dynamic.ResourceInterface, error) {
 	mapping, err := c.mapper.RESTMapping(kind.GroupKind(), kind.Version)
+	if meta.IsNoMatchError(err) {
+		c.mapper.Reset() // a type that was made just now is there the next time
+	}
 	if err != nil {
 		return nil, fmt.Errorf("finding the resource of %s: %w", kind, err)
 	}

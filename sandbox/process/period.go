@@ -208,6 +208,19 @@ func (p *period) awaitReady(ctx context.Context) error {
 	}
 }
 
+// ending reports whether the program is gone for good, or is to go: this period
+// will not serve again, and over is about to be closed.
+func (p *period) ending() bool {
+	select {
+	case <-p.stop:
+		return true
+	default:
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.state == Stopped
+}
+
 // serves reports whether the program serves now.
 func (p *period) serves() bool {
 	p.mu.Lock()

@@ -62,12 +62,10 @@ func (s *Service) begin() (p *period, started bool, err error) {
 			return p, true, err
 		}
 		s.mu.Unlock()
-		select {
-		case <-p.stop:
-			<-p.over
-		default:
+		if !p.ending() {
 			return p, !p.serves(), nil
 		}
+		<-p.over
 	}
 }
 

@@ -136,6 +136,32 @@ func TestService_DeathWhileServingIsReported(t *testing.T) {
 	}
 }
 
+// The observer hears of a death before the period of it is over.
+func TestService_StartWhileADeathIsReportedIsANewOne(t *testing.T) {
+	d := define(t, "serve")
+	s, w := newTestService(t, d)
+	w.died = make(chan *DeathError)
+	mustStart(t, s)
+	die(t, d)
+	eventually(t, "the service is stopped", func() bool { return s.Status().State == Stopped })
+	var started bool
+	result := make(chan error)
+	go func() {
+		var err error
+		started, err = s.Start(t.Context())
+		result <- err
+	}()
+	select {
+	case err := <-result:
+		t.Errorf("Start() = %v before the death was reported", err)
+		<-w.died
+	case <-w.died:
+		if err := <-result; err != nil || !started {
+			t.Errorf("Start() = %t, %v, want true, nil", started, err)
+		}
+	}
+}
+
 func TestService_DeathBeforeServingFailsTheStart(t *testing.T) {
 	d := define(t, "fail")
 	s, w := newTestService(t, d)

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"labhub.io/teamspace/test/world"
@@ -20,18 +21,31 @@ import (
 // setMode labels a namespace and waits, for two seconds at most, until the label counts.
 func setMode(t *testing.T, w *world.World, ns, mode string) {
 	t.Helper()
+	heard := &warnings{}
+	config := rest.CopyConfig(w.Admin)
+	config.WarningHandler = heard
+	c, err := client.New(config, client.Options{Scheme: w.Client.Scheme()})
+	if err != nil {
+		t.Fatal(err)
+	}
 	object := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}}
 	w.Patch(t, object, fmt.Sprintf(`{"metadata":{"labels":{"guard.platform.labhub.io/mode":%q}}}`, mode))
-	probe := writeManifest(t, configMap(ns, "mode-probe", ghost()))
 	world.Eventually(t, 2*time.Second, "the label "+mode+" counts in "+ns, func() error {
-		answer := w.Kubectl(t, "create", "--dry-run=server", "-f", probe)
-		denied, warned := answer.Code != 0, strings.Contains(answer.Out, "Warning: metadata.ownerReferences[0]")
+		heard.text = ""
+		denied := c.Create(t.Context(), configMap(ns, "mode-probe", ghost()), client.DryRunAll) != nil
+		warned := strings.Contains(heard.text, "metadata.ownerReferences[0]")
 		if denied != (mode == "enforce") || warned != (mode == "warn") {
 			return fmt.Errorf("denied: %t, warned: %t", denied, warned)
 		}
 		return nil
 	})
 }
+
+// warnings is the last warning of the API server to one client, which is not shared.
+type warnings struct{ text string }
+
+// HandleWarningHeader implements rest.WarningHandler.
+func (w *warnings) HandleWarningHeader(_ int, _, text string) { w.text = text }
 
 // writeManifest writes an object into a file, and returns its path.
 func writeManifest(t *testing.T, object *corev1.ConfigMap) string {

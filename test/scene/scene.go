@@ -4,7 +4,6 @@
 package scene
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -20,6 +19,7 @@ import (
 	"labhub.io/teamspace/ownership/rules"
 	"labhub.io/teamspace/test/oracle/live"
 	"labhub.io/teamspace/test/oracle/sample"
+	"labhub.io/teamspace/test/world"
 )
 
 const (
@@ -28,8 +28,6 @@ const (
 	patience = 3 * time.Minute
 	// stays is how long a state has to last to be the end.
 	stays = 3 * time.Second
-
-	pollInterval = 50 * time.Millisecond
 )
 
 // Scene is a story in a space of its own.
@@ -287,19 +285,5 @@ func lines(text string) string {
 // Eventually polls until the check returns nil.
 func (s *Scene) Eventually(what string, check func() error) {
 	s.Helper()
-	ctx, cancel := context.WithTimeout(s.Context(), patience)
-	defer cancel()
-	tick := time.NewTicker(pollInterval)
-	defer tick.Stop()
-	for {
-		err := check()
-		if err == nil {
-			return
-		}
-		select {
-		case <-ctx.Done():
-			s.Fatalf("%s: not within %s: %v", what, patience, err)
-		case <-tick.C:
-		}
-	}
+	world.Eventually(s.T, patience, what, check)
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
@@ -107,7 +108,8 @@ func TestStuck_NamedInAnEventAndCounted(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := lab.World(t)
 			ts := w.Serve(t, world.TeamSpace("stuck-"+strings.ToLower(string(tc.propagation)), 2, "1"))
-			before := w.Metric(t, "teamspace_namespaces_terminating")
+			// Those of other tests may still be on their way.
+			awaitTerminating(t, w, 0, world.CollectorPatience)
 			holder := tc.hold(t, w, ts.Name)
 			deleteWith(t, w, ts, tc.propagation)
 			event := awaitStuck(t, w, "Namespace", v1alpha1.NamespaceFor(ts.Name), tc.want)
@@ -117,12 +119,7 @@ func TestStuck_NamedInAnEventAndCounted(t *testing.T) {
 			if tc.propagation == metav1.DeletePropagationForeground {
 				awaitStuck(t, w, "TeamSpace", ts.Name, tc.want)
 			}
-			world.Eventually(t, world.Patience, "the namespace is counted", func() error {
-				if got := w.Metric(t, "teamspace_namespaces_terminating"); got != before+1 {
-					return fmt.Errorf("%v are counted, want %v", got, before+1)
-				}
-				return nil
-			})
+			awaitTerminating(t, w, 1, world.Patience)
 			w.Get(t, holder)
 			if !slices.Contains(holder.GetFinalizers(), held) {
 				t.Errorf("finalizers %q, want that of somebody else still there", holder.GetFinalizers())
@@ -130,14 +127,21 @@ func TestStuck_NamedInAnEventAndCounted(t *testing.T) {
 			w.Patch(t, holder, `{"metadata": {"finalizers": null}}`)
 			w.AwaitGone(t, world.TeamNamespace(ts.Name))
 			w.AwaitGone(t, ts)
-			world.Eventually(t, world.Patience, "the namespace is counted no more", func() error {
-				if got := w.Metric(t, "teamspace_namespaces_terminating"); got != before {
-					return fmt.Errorf("%v are counted, want %v", got, before)
-				}
-				return nil
-			})
+			awaitTerminating(t, w, 0, world.Patience)
 		})
 	}
+}
+
+// awaitTerminating waits until so many namespaces are counted that have been Terminating
+// for too long.
+func awaitTerminating(t *testing.T, w *world.World, want float64, within time.Duration) {
+	t.Helper()
+	world.Eventually(t, within, fmt.Sprintf("%v namespaces are counted", want), func() error {
+		if got := w.Metric(t, "teamspace_namespaces_terminating"); got != want {
+			return fmt.Errorf("%v are", got)
+		}
+		return nil
+	})
 }
 
 // awaitStuck returns an event about an object that names all of what is wanted.
