@@ -180,7 +180,7 @@ func TestKeeper_FromNothing(t *testing.T) {
 		t.Error(err)
 	}
 	pass(t, k)
-	want := map[string]int{"ValidatingWebhookConfiguration": 1, "MutatingWebhookConfiguration": 1}
+	want := map[string]int{"Secret": 1, "ValidatingWebhookConfiguration": 1, "MutatingWebhookConfiguration": 1}
 	if diff := cmp.Diff(want, c.applied); diff != "" {
 		t.Errorf("writes (-want +got):\n%s", diff)
 	}
@@ -281,8 +281,11 @@ func TestKeeper_NoConfigurations(t *testing.T) {
 	c := newCluster(t)
 	k := keeperOf(c)
 	pass(t, k)
-	if err := check(t, k); err != nil || len(c.applied) != 0 {
-		t.Errorf("%v, writes %v", err, c.applied)
+	if err := check(t, k); err != nil {
+		t.Error(err)
+	}
+	if diff := cmp.Diff(map[string]int{"Secret": 1}, c.applied); diff != "" {
+		t.Errorf("writes (-want +got):\n%s", diff)
 	}
 }
 

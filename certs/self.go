@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
@@ -76,16 +77,38 @@ func (s *self) read(ctx context.Context, reader client.Reader) (*corev1.Secret, 
 	return secret, nil
 }
 
+// write brings the Secret up to a pair. The resourceVersion that was read refuses the
+// second of two writes.
 func (s *self) write(ctx context.Context, secret *corev1.Secret, p Pair) error {
-	secret.Data = dataOf(p)
 	if secret.ResourceVersion == "" {
-		if err := s.writer.Create(ctx, secret, fieldOwner); err != nil { // it exists: the next pass reads it
-			return fmt.Errorf("creating Secret %q: %w", secret.Name, err)
+		version, err := s.create(ctx, secret.Namespace, secret.Name)
+		if err != nil {
+			return err
 		}
-		return nil
+		secret.ResourceVersion = version
 	}
-	if err := s.writer.Update(ctx, secret, fieldOwner); err != nil { // its resourceVersion refuses the second of two
+	patch := client.MergeFromWithOptions(secret.DeepCopy(), client.MergeFromWithOptimisticLock{})
+	secret.Data = dataOf(p)
+	if err := s.writer.Patch(ctx, secret, patch, fieldOwner); err != nil {
 		return fmt.Errorf("renewing Secret %q: %w", secret.Name, err)
 	}
 	return nil
+}
+
+// create makes the Secret with nothing in it, and returns its resourceVersion. It does so
+// by an apply: only there does the permission to create hold for one name alone. An apply
+// cannot ask that nothing be there; but it does not force, and so it is refused if another
+// replica has made the Secret meanwhile and filled it.
+func (s *self) create(ctx context.Context, namespace, name string) (version string, err error) {
+	empty := &unstructured.Unstructured{Object: map[string]any{
+		"type": string(corev1.SecretTypeTLS),
+		"data": map[string]any{corev1.TLSCertKey: "", corev1.TLSPrivateKeyKey: ""}, // which that type asks for
+	}}
+	empty.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
+	empty.SetNamespace(namespace)
+	empty.SetName(name)
+	if err := s.writer.Apply(ctx, client.ApplyConfigurationFromUnstructured(empty), fieldOwner); err != nil {
+		return "", fmt.Errorf("creating Secret %q: %w", name, err)
+	}
+	return empty.GetResourceVersion(), nil
 }

@@ -9,10 +9,13 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"labhub.io/teamspace/certs"
+	"labhub.io/teamspace/test/replica"
 	"labhub.io/teamspace/test/world"
 )
 
@@ -108,6 +111,73 @@ func TestSecret(t *testing.T) {
 	}
 	if r.PID() != pid {
 		t.Error("the process is another one")
+	}
+}
+
+// TestSecret_Made: of replicas that begin at the same time, with no Secret there, one makes
+// the authority of all.
+func TestSecret_Made(t *testing.T) {
+	w := lab.World(t)
+	fresh(t, w)
+	balancer := replica.Balance(t, service(t, w))
+	all := make([]*replica.Replica, 3)
+	for i := range all {
+		all[i] = replica.Start(t, w, replica.Options{Address: replica.Free(t, "127.0.0.1")})
+		balancer.Add(all[i])
+	}
+	for _, r := range all {
+		r.AwaitReady(t)
+	}
+	w.AwaitServing(t)
+	if err := usable(t, w); err != nil {
+		t.Error(err)
+	}
+	bundle := validating(t, w).Webhooks[0].ClientConfig.CABundle
+	if block, rest := pem.Decode(bundle); block == nil || len(bytes.TrimSpace(rest)) > 0 {
+		t.Errorf("the caBundle is not one authority:\n%s", bundle)
+	}
+	for _, r := range all {
+		leaf, err := r.Leaf()
+		if err == nil {
+			err = certs.Trusts(bundle, leaf, dnsName, time.Now())
+		}
+		if err != nil {
+			t.Errorf("the replica at %s: %v", r.Address, err)
+		}
+	}
+}
+
+// TestSecret_NoOther: while the Secret is not there, the account that may make it again
+// makes nothing else of that: no other Secret, and none that would be given a token.
+func TestSecret_NoOther(t *testing.T) {
+	w := lab.World(t)
+	fresh(t, w)
+	c := w.As(t, world.WebhookUser, "system:serviceaccounts", "system:authenticated")
+	apply := func(name string, kind corev1.SecretType) error {
+		s := &unstructured.Unstructured{Object: map[string]any{"type": string(kind)}}
+		s.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
+		s.SetNamespace(world.ReleaseNamespace)
+		s.SetName(name)
+		s.SetAnnotations(map[string]string{corev1.ServiceAccountNameKey: "teamspace-controller"})
+		if kind == corev1.SecretTypeTLS {
+			s.Object["data"] = map[string]any{corev1.TLSCertKey: "", corev1.TLSPrivateKeyKey: ""}
+		}
+		return c.Apply(t.Context(), client.ApplyConfigurationFromUnstructured(s), client.FieldOwner("test"), client.DryRunAll)
+	}
+	if err := apply(secret().Name, corev1.SecretTypeTLS); err != nil {
+		t.Errorf("its own: %v", err)
+	}
+	plain := secret()
+	plain.Type, plain.Data = corev1.SecretTypeTLS, map[string][]byte{corev1.TLSCertKey: {}, corev1.TLSPrivateKeyKey: {}}
+	for what, err := range map[string]error{
+		"its own, by a plain create": c.Create(t.Context(), plain, client.DryRunAll),
+		"one of another name":        apply("other", corev1.SecretTypeTLS),
+		"one that holds a token":     apply(secret().Name, corev1.SecretTypeServiceAccountToken),
+		"one of no type":             apply(secret().Name, corev1.SecretTypeOpaque),
+	} {
+		if !apierrors.IsForbidden(err) {
+			t.Errorf("%s: %v, want that it is forbidden", what, err)
+		}
 	}
 }
 
