@@ -29,7 +29,7 @@ sandbox: ## bin/sandbox and the real control plane beside it (first time: some m
 	@cd sandbox && go run ./cmd/build --bin ../bin
 
 .PHONY: generate
-generate: bin/tools/controller-gen ## Writes what is generated from the API's types: deepcopy and the CRD.
+generate: bin/tools/controller-gen ## Writes what is generated: deepcopy and the CRD from the API's types, the table of values.
 	@hack/generate .
 
 .PHONY: clean

@@ -3,16 +3,100 @@ app.kubernetes.io/name: teamspace
 app.kubernetes.io/instance: {{ .Release.Name }}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 app.kubernetes.io/managed-by: {{ .Release.Service }}
+{{- range $key, $value := .Values.commonLabels }}
+{{ $key }}: {{ $value | quote }}
+{{- end }}
+{{- end }}
+
+{{- /* The annotations of an object, if it has any: called with the root, and a dict of those
+       that are its own. */ -}}
+{{- define "teamspace.annotations" -}}
+{{- $own := dict -}}
+{{- if gt (len .) 1 }}{{ $own = index . 1 }}{{ end -}}
+{{- with merge (dict) $own (index . 0).Values.commonAnnotations }}
+  annotations:
+    {{- range $key, $value := . }}
+    {{ $key }}: {{ $value | quote }}
+    {{- end }}
+{{- end }}
 {{- end }}
 
 {{- define "teamspace.controllerName" -}}
 {{ .Release.Name }}-controller
 {{- end }}
 
+{{- define "teamspace.drainName" -}}
+{{ .Release.Name }}-drain
+{{- end }}
+
+{{- define "teamspace.testName" -}}
+{{ .Release.Name }}-test
+{{- end }}
+
+{{- define "teamspace.image" -}}
+{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}{{ with .Values.image.digest }}@{{ . }}{{ end }}
+{{- end }}
+
+{{- /* What every pod of ours has in its spec; the service account is its own matter. */ -}}
+{{- define "teamspace.podSpec" -}}
+enableServiceLinks: false
+securityContext:
+  runAsNonRoot: true
+  {{- with .Values.runAsUser }}
+  runAsUser: {{ . }}
+  {{- end }}
+  seccompProfile:
+    type: RuntimeDefault
+{{- range $field := list "imagePullSecrets" "nodeSelector" "tolerations" "affinity" "priorityClassName" }}
+{{- with index $.Values $field }}
+{{ $field }}:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{- /* What every container of ours has: the one binary, and nothing that it could do with the
+       machine. */ -}}
+{{- define "teamspace.container" -}}
+image: {{ include "teamspace.image" . | quote }}
+imagePullPolicy: {{ .Values.image.pullPolicy }}
+securityContext:
+  allowPrivilegeEscalation: false
+  readOnlyRootFilesystem: true
+  capabilities:
+    drop: [ALL]
+env:
+  - name: POD_NAMESPACE
+    valueFrom:
+      fieldRef:
+        fieldPath: metadata.namespace
+{{- end }}
+
+{{- /* The metadata of a pod; called with the root and the part's name. */ -}}
+{{- define "teamspace.podMetadata" -}}
+{{- $root := index . 0 -}}
+labels:
+  {{- include "teamspace.selector" . | nindent 2 }}
+  {{- range $key, $value := merge (dict) $root.Values.podLabels $root.Values.commonLabels }}
+  {{ $key }}: {{ $value | quote }}
+  {{- end }}
+{{- with merge (dict) $root.Values.podAnnotations $root.Values.commonAnnotations }}
+annotations:
+  {{- range $key, $value := . }}
+  {{ $key }}: {{ $value | quote }}
+  {{- end }}
+{{- end }}
+{{- end }}
+
+{{- /* All pods of the release. */ -}}
+{{- define "teamspace.pods" -}}
+app.kubernetes.io/name: teamspace
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end }}
+
 {{- /* The pods of a part; called with the root and the part's name. */ -}}
 {{- define "teamspace.selector" -}}
-app.kubernetes.io/name: teamspace
-app.kubernetes.io/instance: {{ (index . 0).Release.Name }}
+{{ include "teamspace.pods" (index . 0) }}
 app.kubernetes.io/component: {{ index . 1 }}
 {{- end }}
 
@@ -22,6 +106,10 @@ app.kubernetes.io/component: {{ index . 1 }}
 
 {{- define "teamspace.controllerUser" -}}
 system:serviceaccount:{{ .Release.Namespace }}:{{ include "teamspace.controllerName" . }}
+{{- end }}
+
+{{- define "teamspace.drainUser" -}}
+system:serviceaccount:{{ .Release.Namespace }}:{{ include "teamspace.drainName" . }}
 {{- end }}
 
 {{- /* The garbage collector and the namespace controller, with credentials of their own
