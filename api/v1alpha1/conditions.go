@@ -55,6 +55,10 @@ const (
 	// ReasonTerminating: the TeamSpace itself is being deleted.
 	ReasonTerminating = "Terminating"
 
+	// ReasonReleased: TeamSpace was taken off the cluster and nobody keeps this TeamSpace
+	// any more (Ready). A later installation takes it up again.
+	ReasonReleased = "Released"
+
 	// ReasonArchiveWritten: the record is stored and was read back.
 	ReasonArchiveWritten = "ArchiveWritten"
 

@@ -18,7 +18,7 @@ owner reference before the garbage collector does.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	command.AddCommand(newRunCommand())
+	command.AddCommand(newRunCommand(), newDrainCommand(), newSelftestCommand())
 	return command
 }
 

@@ -67,11 +67,9 @@ func defaultOptions() *options {
 }
 
 func (o *options) addFlags(flags *pflag.FlagSet) {
+	o.addCommonFlags(flags)
 	flags.BoolVar(&o.controllers, "controllers", o.controllers, "serve TeamSpaces; if only this one is given, nothing else is done")
 	flags.BoolVar(&o.webhooks, "webhooks", o.webhooks, "serve the admission webhooks; if only this one is given, nothing else is done")
-	flags.StringVar(&o.kubeconfig, "kubeconfig", o.kubeconfig, "kubeconfig file of the cluster; empty: the usual one ($KUBECONFIG, then the home directory), or else the credentials of the pod")
-	flags.StringVar(&o.releaseNamespace, "release-namespace", o.releaseNamespace, "namespace of the release, which holds the lease and the certificate and is never given to a team (default $POD_NAMESPACE)")
-	flags.StringVar(&o.archive, "archive", o.archive, "where the records of deleted TeamSpaces go: configmap://NAMESPACE or file:///DIRECTORY")
 	flags.StringVar(&o.metricsAddress, "metrics-bind-address", o.metricsAddress, "address of /metrics; 0 turns it off")
 	flags.StringVar(&o.probeAddress, "health-probe-bind-address", o.probeAddress, "address of /healthz and /readyz; 0 turns them off")
 	flags.StringVar(&o.webhookAddress, "webhook-bind-address", o.webhookAddress, "address of the admission webhooks")
@@ -82,11 +80,18 @@ func (o *options) addFlags(flags *pflag.FlagSet) {
 	flags.DurationVar(&o.caLifetime, "authority-lifetime", o.caLifetime, "how long the authority of the provider self is good for; its successor is made when a third of that is left, and both are trusted until it ends")
 	flags.IntVar(&o.requests, "webhook-concurrency", o.requests, "how many requests each webhook judges at the same time; more are answered with 503 at once, which the API server treats by the failure policy")
 	flags.DurationVar(&o.lameDuck, "lame-duck", o.lameDuck, "how long the webhooks go on answering after the signal to stop, while the process is not ready any more")
-	flags.StringVar(&o.logFormat, "log-format", o.logFormat, "json, or console for people")
-	flags.StringVar(&o.logLevel, "log-level", o.logLevel, "debug, info, warn or error")
 	flags.BoolVar(&o.leaderElect, "leader-elect", o.leaderElect, "serve TeamSpaces only while holding the lease; turn off only where a second manager cannot run")
 	flags.IntVar(&o.concurrency, "concurrency", o.concurrency, "how many TeamSpaces are worked on at the same time")
 	flags.DurationVar(&o.terminatingAfter, "terminating-after", o.terminatingAfter, "how long a team's namespace may be Terminating before the metric teamspace_namespaces_terminating counts it and an event names what holds it")
+}
+
+// addCommonFlags adds what the command drain has too.
+func (o *options) addCommonFlags(flags *pflag.FlagSet) {
+	flags.StringVar(&o.kubeconfig, "kubeconfig", o.kubeconfig, "kubeconfig file of the cluster; empty: the usual one ($KUBECONFIG, then the home directory), or else the credentials of the pod")
+	flags.StringVar(&o.releaseNamespace, "release-namespace", o.releaseNamespace, "namespace of the release, which holds the lease and the certificate and is never given to a team (default $POD_NAMESPACE)")
+	flags.StringVar(&o.archive, "archive", o.archive, "where the records of deleted TeamSpaces go: configmap://NAMESPACE or file:///DIRECTORY")
+	flags.StringVar(&o.logFormat, "log-format", o.logFormat, "json, or console for people")
+	flags.StringVar(&o.logLevel, "log-level", o.logLevel, "debug, info, warn or error")
 }
 
 // complete makes of one part that is asked for alone the only one.

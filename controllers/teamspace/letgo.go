@@ -78,30 +78,45 @@ func (r *Reconciler) isHeld(ctx context.Context, ts *v1alpha1.TeamSpace) (bool, 
 }
 
 // releaseIfTypeGoes keeps the removal of the CustomResourceDefinition from taking
-// every team's namespace with it: the namespace loses its reference and becomes
-// adoptable by a later TeamSpace of the same name.
+// every team's namespace with it.
 func (r *Reconciler) releaseIfTypeGoes(ctx context.Context, p *pass) (bool, error) {
-	going, err := r.typeGoes(ctx)
+	going, err := typeGoes(ctx, r.live)
 	if err != nil || !going {
 		return err == nil, err
 	}
-	ns, err := r.namespace(ctx, r.live, p.ts.Name)
+	return r.releaseNamespace(ctx, p)
+}
+
+// releaseNamespace takes our reference off the namespace, which becomes adoptable by a
+// later TeamSpace of the same name.
+func (r *Reconciler) releaseNamespace(ctx context.Context, p *pass) (bool, error) {
+	ns, err := r.boundNamespace(ctx, p.ts)
 	if err != nil {
 		return false, err
 	}
-	// The collector looks at the uid alone, so that the label does not count here.
-	if ns == nil || !ns.DeletionTimestamp.IsZero() || !slices.ContainsFunc(ns.OwnerReferences, hasUID(p.ts)) {
+	if ns == nil {
 		return true, nil
 	}
 	return true, r.patchNamespace(ctx, ns, released(p.ts, ns))
 }
 
+// boundNamespace reads live the namespace that would go together with the TeamSpace; nil
+// if there is none. The collector looks at the uid alone, so that the label does not
+// count here.
+func (r *Reconciler) boundNamespace(ctx context.Context, ts *v1alpha1.TeamSpace) (*metav1.PartialObjectMetadata, error) {
+	ns, err := r.namespace(ctx, r.live, ts.Name)
+	if err != nil || ns == nil || !ns.DeletionTimestamp.IsZero() || !slices.ContainsFunc(ns.OwnerReferences, hasUID(ts)) {
+		return nil, err
+	}
+	return ns, nil
+}
+
 // typeGoes asks the API server, never a cache, whether the CustomResourceDefinition
 // is being deleted. One that is gone already is the same answer.
-func (r *Reconciler) typeGoes(ctx context.Context) (bool, error) {
+func typeGoes(ctx context.Context, live client.Reader) (bool, error) {
 	crd := &metav1.PartialObjectMetadata{}
 	crd.SetGroupVersionKind(apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition"))
-	err := r.live.Get(ctx, client.ObjectKey{Name: v1alpha1.CRDName}, crd)
+	err := live.Get(ctx, client.ObjectKey{Name: v1alpha1.CRDName}, crd)
 	if apierrors.IsNotFound(err) {
 		return true, nil
 	}
