@@ -11,12 +11,12 @@ func TestDrain_Refusals(t *testing.T) {
 		args []string
 		want string
 	}{
-		"no release namespace":  {[]string{"--policy=Orphan"}, "POD_NAMESPACE"},
-		"an unknown policy":     {[]string{"--policy=Keep", "--release-namespace=ns"}, "Fail, Orphan or Delete"},
-		"no time":               {[]string{"--timeout=0s", "--release-namespace=ns"}, "--timeout"},
-		"no name":               {[]string{"--deployment=A B", "--release-namespace=ns"}, "--deployment"},
-		"a flag that is run's":  {[]string{"--leader-elect", "--release-namespace=ns"}, "unknown flag"},
-		"no kubeconfig":         {[]string{"--release-namespace=ns", "--kubeconfig=testdata/none"}, "testdata/none"},
+		"no release namespace": {[]string{"--policy=Orphan"}, "POD_NAMESPACE"},
+		"an unknown policy":    {[]string{"--policy=Keep", "--release-namespace=ns"}, "Fail, Orphan or Delete"},
+		"no time":              {[]string{"--timeout=0s", "--release-namespace=ns"}, "--timeout"},
+		"no name":              {[]string{"--deployment=A B", "--release-namespace=ns"}, "--deployment"},
+		"a flag that is run's": {[]string{"--leader-elect", "--release-namespace=ns"}, "unknown flag"},
+		"no kubeconfig":        {[]string{"--release-namespace=ns", "--kubeconfig=testdata/none"}, "testdata/none"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Setenv("POD_NAMESPACE", "")
