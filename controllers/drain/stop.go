@@ -47,7 +47,7 @@ func (d *Drain) scaleDown(ctx context.Context) (*appsv1.Deployment, error) {
 	key := client.ObjectKey{Namespace: d.options.Namespace, Name: d.options.Deployment}
 	err := d.client.Get(ctx, key, deployment)
 	if apierrors.IsNotFound(err) {
-		d.log.Info("The controller's Deployment is gone", "deployment", key.String())
+		d.log.V(1).Info("The controller's Deployment is gone", "deployment", key.String())
 		return nil, nil //nolint:nilnil // no Deployment is an answer, not a failure
 	}
 	if err != nil {

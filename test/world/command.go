@@ -100,7 +100,7 @@ func (w *World) Kubectl(t testing.TB, args ...string) Answer {
 // is what -f - reads.
 func (w *World) KubectlWith(t testing.TB, stdin string, args ...string) Answer {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), w.binary("kubectl"), append([]string{"--kubeconfig=" + w.kubeconfig()}, args...)...)
+	cmd := exec.CommandContext(t.Context(), w.binary("kubectl"), append([]string{"--kubeconfig=" + w.Kubeconfig()}, args...)...)
 	cmd.Stdin = strings.NewReader(stdin)
 	out, err := cmd.CombinedOutput()
 	if _, ended := errors.AsType[*exec.ExitError](err); err != nil && !ended {

@@ -71,3 +71,25 @@ func (w *World) Records(t testing.TB) map[string]bool {
 	}
 	return uids
 }
+
+// KubeconfigAs writes a kubeconfig for a program that is to be this account, with the
+// permissions that it has and no others.
+func (w *World) KubeconfigAs(t testing.TB, user string) string {
+	t.Helper()
+	config, err := clientcmd.LoadFromFile(w.Kubeconfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, info := range config.AuthInfos {
+		info.Impersonate = user
+		info.ImpersonateGroups = []string{"system:serviceaccounts", "system:serviceaccounts:" + ReleaseNamespace, "system:authenticated"}
+	}
+	path := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := clientcmd.WriteToFile(*config, path); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// Kubeconfig is that of the administrator.
+func (w *World) Kubeconfig() string { return filepath.Join(w.Dir, "kubeconfig") }

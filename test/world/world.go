@@ -143,7 +143,7 @@ func (w *World) start(options Options) error {
 	if err := w.process.AwaitFile(context.Background(), filepath.Join(w.Dir, "ready"), startTimeout); err != nil {
 		return err
 	}
-	w.Admin, err = clientcmd.BuildConfigFromFlags("", w.kubeconfig())
+	w.Admin, err = clientcmd.BuildConfigFromFlags("", w.Kubeconfig())
 	if err != nil {
 		return fmt.Errorf("reading the administrator's kubeconfig: %w", err)
 	}
@@ -201,7 +201,6 @@ func (w *World) As(t testing.TB, user string, groups ...string) client.Client {
 }
 
 func (w *World) binary(name string) string { return filepath.Join(w.root, "bin", name) }
-func (w *World) kubeconfig() string        { return filepath.Join(w.Dir, "kubeconfig") }
 func (w *World) auditLog() string          { return filepath.Join(w.scratch, "audit.log") }
 func (w *World) managerLog() string        { return filepath.Join(w.Dir, "manager.log") }
 
