@@ -13,6 +13,7 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -39,7 +40,8 @@ func TestHelm(t *testing.T) {
 	values := service(t, w)
 	before := written(t, w)
 
-	// What the sandbox has applied becomes the release's.
+	// What the sandbox has applied becomes the release's, and the release's alone.
+	forgetSandbox(t, w)
 	mustHelm(t, w, "install", append(values, "--take-ownership", "--force-conflicts", "--set=uninstall.policy=Fail")...)
 	wantServed(t, w, before)
 	// From here on nothing is forced.
@@ -64,17 +66,64 @@ func TestHelm(t *testing.T) {
 	}
 	wantServed(t, w, before)
 
-	for i := range 3 {
-		ts := world.TeamSpace(fmt.Sprintf("live-%d", i), 0, "")
-		w.Delete(t, ts)
-		w.AwaitGone(t, ts)
+	// After a refusal helm believes that the release is going; a rollback makes it whole, and
+	// another policy can be chosen.
+	mustHelm(t, w, "rollback")
+	mustHelm(t, w, "upgrade", append(values, "--set=uninstall.policy=Orphan")...)
+	if err := w.StopForGood(t.Context(), world.Manager); err != nil {
+		t.Fatal(err)
 	}
-	w.Stop(t, world.Manager)
 	gone := uninstall(t, w, 0)
 	if gone.err != nil {
 		t.Fatalf("helm uninstall: %v\n%s\n%s", gone.err, gone.out, gone.drain)
 	}
 	wantUninstalled(t, w)
+
+	mustHelm(t, w, "install", values...)
+	runController(t, w)
+	for i := range 3 {
+		w.AwaitReady(t, fmt.Sprintf("live-%d", i))
+	}
+}
+
+// runController runs the controller as the account that the chart has made anew: that of
+// the sandbox has gone with the release.
+func runController(t *testing.T, w *world.World) {
+	t.Helper()
+	p, err := program.Run(manager(t), "run", "--controllers", "--kubeconfig="+w.KubeconfigAs(t, world.ManagerUser),
+		"--release-namespace="+world.ReleaseNamespace, "--metrics-bind-address=0", "--health-probe-bind-address=0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.Kill)
+	world.LogIfFailed(t, p)
+}
+
+func manager(t *testing.T) string {
+	t.Helper()
+	path, err := program.Find(filepath.Join(helm.Chart(t), "..", ".."), "manager")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// forgetSandbox makes the fields nobody's that the sandbox has applied for the chart.
+func forgetSandbox(t *testing.T, w *world.World) {
+	t.Helper()
+	for _, object := range objectsOf(t, byDefault) {
+		live := object.DeepCopy()
+		if err := w.Client.Get(t.Context(), client.ObjectKeyFromObject(object), live); apierrors.IsNotFound(err) {
+			continue // a Deployment, or for a hook
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		others := slices.DeleteFunc(live.GetManagedFields(), func(entry metav1.ManagedFieldsEntry) bool { return entry.Manager == "teamspace-sandbox" })
+		live.SetManagedFields(others)
+		if err := w.Client.Update(t.Context(), live); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 func mustHelm(t *testing.T, w *world.World, verb string, args ...string) {
@@ -193,12 +242,8 @@ func play(t *testing.T, w *world.World) (code int, said string) {
 	if pod.Spec.ServiceAccountName != "teamspace-drain" {
 		t.Fatalf("the pod of the hook has the account %q", pod.Spec.ServiceAccountName)
 	}
-	path, err := program.Find(filepath.Join(helm.Chart(t), "..", ".."), "manager")
-	if err != nil {
-		t.Fatal(err)
-	}
 	args := append(slices.Clone(pod.Spec.Containers[0].Args), "--kubeconfig="+w.KubeconfigAs(t, drainUser), "--release-namespace="+pod.Namespace)
-	cmd := exec.CommandContext(t.Context(), path, args...)
+	cmd := exec.CommandContext(t.Context(), manager(t), args...)
 	out, err := cmd.CombinedOutput()
 	if _, failed := errors.AsType[*exec.ExitError](err); err != nil && !failed {
 		t.Fatalf("running the drain: %v", err)

@@ -1,13 +1,11 @@
 package chart
 
 import (
+	"context"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
-	"labhub.io/teamspace/test/helm"
-	"labhub.io/teamspace/test/program"
 	"labhub.io/teamspace/test/world"
 )
 
@@ -24,7 +22,9 @@ func TestSelftest(t *testing.T) {
 		case "test ServiceAccount", "test ClusterRole", "test ClusterRoleBinding":
 			w.Create(t, object)
 			t.Cleanup(func() {
-				w.MustKubectl(t, "delete", object.GetKind(), object.GetName(), "--namespace="+object.GetNamespace())
+				if err := w.Client.Delete(context.WithoutCancel(t.Context()), object); err != nil {
+					t.Error(err)
+				}
 			})
 		}
 	}
@@ -48,10 +48,6 @@ func TestSelftest(t *testing.T) {
 
 func selftest(t *testing.T, w *world.World, args []string) (string, error) {
 	t.Helper()
-	path, err := program.Find(filepath.Join(helm.Chart(t), "..", ".."), "manager")
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := exec.CommandContext(t.Context(), path, append(args, "--kubeconfig="+w.KubeconfigAs(t, testUser))...).CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), manager(t), append(args, "--kubeconfig="+w.KubeconfigAs(t, testUser))...).CombinedOutput()
 	return string(out), err
 }

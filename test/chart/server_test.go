@@ -26,7 +26,7 @@ func TestServer_Accepts(t *testing.T) {
 	w := lab.World(t)
 	for _, set := range sets(t) {
 		t.Run(set, func(t *testing.T) {
-			for _, object := range objectsOf(t, set) {
+			for _, object := range objectsOf(t, set, service(t, w)...) {
 				name := object.GetKind() + "/" + object.GetName()                                                                            // the answer has no name if it is an error
 				err := w.Client.Patch(t.Context(), object, client.Apply, client.DryRunAll, client.FieldOwner("helm"), client.ForceOwnership) //nolint:staticcheck // objects of any kind, as they were rendered
 				if meta.IsNoMatchError(err) && ofOthers[object.GroupVersionKind().Group] {
@@ -40,9 +40,9 @@ func TestServer_Accepts(t *testing.T) {
 	}
 }
 
-func objectsOf(t *testing.T, set string) []*unstructured.Unstructured {
+func objectsOf(t *testing.T, set string, args ...string) []*unstructured.Unstructured {
 	t.Helper()
-	return helm.Objects(t, helm.Template(t, "--values="+filepath.Join("testdata", "values", set+".yaml")))
+	return helm.Objects(t, helm.Template(t, append(args, "--values="+filepath.Join("testdata", "values", set+".yaml"))...))
 }
 
 // TestServer_RefusesWhatItDoesNotKnow: else the test before this one would say nothing.
