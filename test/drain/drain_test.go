@@ -2,6 +2,7 @@ package drain
 
 import (
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -282,4 +283,58 @@ func TestTypeGone(t *testing.T) {
 
 func definition() client.Object {
 	return &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{Name: v1alpha1.CRDName}}
+}
+
+// TestOrphan_WebhooksAnswer: the controller hangs, and the webhooks answer to the end. They
+// put a finalizer back that a request takes off a living TeamSpace, as long as any API
+// server asks them.
+func TestOrphan_WebhooksAnswer(t *testing.T) {
+	w := world.Start(t, world.Options{ChartArchive: true})
+	installHook(t, w)
+	teams := populate(t, w, "asked", many)
+	controller := w.PID(t, "manager/teamspace-controller")
+	if err := syscall.Kill(controller, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = syscall.Kill(controller, syscall.SIGKILL) })
+	ts := world.TeamSpace(teams[0].name, 0, "")
+	if w.Patch(t, ts, `{"metadata":{"finalizers":null}}`); len(ts.Finalizers) == 0 {
+		t.Fatal("the webhooks do not put the finalizer back: this is not what the test is about")
+	}
+	mustDrain(t, w, "Orphan")
+	wantNothingOfOurs(t, w)
+	wantReleased(t, w, teams)
+}
+
+// TestPermissions: the account of the hook may do what it needs, and no more.
+func TestPermissions(t *testing.T) {
+	w := lab.World(t)
+	install(t, w)
+	for ask, want := range map[string]string{
+		"patch teamspaces": "yes",
+		"patch namespaces": "yes",
+		"delete validatingwebhookconfigurations/teamspace-webhook":                                      "yes",
+		"patch deployments/teamspace-controller --subresource=scale -n teamspace-system":                "yes",
+		"create configmaps -n teamspace-archive":                                                        "yes",
+		"delete teamspaces":                                                                             "no", // by policy Delete alone
+		"delete namespaces":                                                                             "no",
+		"update namespaces/team-x --subresource=finalize":                                               "no",
+		"delete validatingwebhookconfigurations/other":                                                  "no",
+		"patch deployments/teamspace-controller -n teamspace-system":                                    "no",
+		"patch deployments/teamspace-webhook --subresource=scale -n teamspace-system":                   "no",
+		"delete pods -n teamspace-system":                                                               "no",
+		"update leases/teamspace-controller -n teamspace-system":                                        "no",
+		"delete configmaps -n teamspace-archive":                                                        "no",
+		"get configmaps -n teamspace-system":                                                            "no",
+		"get secrets -n teamspace-system":                                                               "no",
+		"delete customresourcedefinitions/" + v1alpha1.CRDName:                                          "no",
+		"patch customresourcedefinitions/" + v1alpha1.CRDName:                                           "no",
+		"delete validatingadmissionpolicies.admissionregistration.k8s.io/namespaces.platform.labhub.io": "yes",
+	} {
+		answer := w.Kubectl(t, append([]string{"auth", "can-i", "--as=" + drainUser}, strings.Fields(ask)...)...)
+		lines := strings.Split(strings.TrimSpace(answer.Out), "\n") // warnings come before the answer
+		if got, _, _ := strings.Cut(lines[len(lines)-1], " "); got != want {
+			t.Errorf("can-i %s: %q, want %s", ask, answer.Out, want)
+		}
+	}
 }

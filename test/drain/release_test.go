@@ -54,6 +54,16 @@ func install(t *testing.T, w *world.World, values ...string) {
 	})
 }
 
+// installHook makes what the hook needs where the rest is there already.
+func installHook(t *testing.T, w *world.World) {
+	t.Helper()
+	for _, object := range helm.Objects(t, helm.Template(t, "--show-only=templates/drain.yaml")) {
+		if object.GetKind() != "Job" {
+			apply(t, w, object)
+		}
+	}
+}
+
 func apply(t *testing.T, w *world.World, object client.Object) {
 	t.Helper()
 	world.Eventually(t, world.Patience, fmt.Sprintf("applying %T %q", object, object.GetName()), func() error {
