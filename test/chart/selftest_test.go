@@ -16,18 +16,8 @@ const testUser = "system:serviceaccount:teamspace-system:teamspace-test"
 // pod: it passes while the webhooks answer, and fails while they do not.
 func TestSelftest(t *testing.T) {
 	w := lab.World(t)
+	installTest(t, w)
 	var args []string
-	for _, object := range objectsOf(t, byDefault) {
-		switch object.GetAnnotations()["helm.sh/hook"] + " " + object.GetKind() {
-		case "test ServiceAccount", "test ClusterRole", "test ClusterRoleBinding":
-			w.Create(t, object)
-			t.Cleanup(func() {
-				if err := w.Client.Delete(context.WithoutCancel(t.Context()), object); err != nil {
-					t.Error(err)
-				}
-			})
-		}
-	}
 	for _, pod := range podsOf(t, objectsOf(t, byDefault)) {
 		if pod.Name == "teamspace-test" {
 			args = pod.Spec.Containers[0].Args
@@ -43,6 +33,22 @@ func TestSelftest(t *testing.T) {
 	w.Stop(t, world.Manager)
 	if out, err = selftest(t, w, append(args, "--timeout=3s")); err == nil || !strings.Contains(out, "no webhook was asked") {
 		t.Errorf("with no webhook: %v\n%s", err, out)
+	}
+}
+
+// installTest makes the account of `helm test` for one test.
+func installTest(t *testing.T, w *world.World) {
+	t.Helper()
+	for _, object := range objectsOf(t, byDefault) {
+		switch object.GetAnnotations()["helm.sh/hook"] + " " + object.GetKind() {
+		case "test ServiceAccount", "test ClusterRole", "test ClusterRoleBinding":
+			w.Create(t, object)
+			t.Cleanup(func() {
+				if err := w.Client.Delete(context.WithoutCancel(t.Context()), object); err != nil {
+					t.Error(err)
+				}
+			})
+		}
 	}
 }
 

@@ -24,6 +24,7 @@ var ofOthers = map[string]bool{"cert-manager.io": true, "monitoring.coreos.com":
 // does not know.
 func TestServer_Accepts(t *testing.T) {
 	w := lab.World(t)
+	installTest(t, w) // no pod without its account, not even by dry-run
 	for _, set := range sets(t) {
 		t.Run(set, func(t *testing.T) {
 			for _, object := range objectsOf(t, set, service(t, w)...) {
