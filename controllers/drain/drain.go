@@ -84,7 +84,7 @@ func (d *Drain) until(ctx context.Context, take step) error {
 		}
 		if err != nil && ctx.Err() == nil {
 			if last == nil || last.Error() != err.Error() {
-				d.log.Info("Trying again", "after", err.Error())
+				d.log.Info("Not done yet", "because", err.Error())
 			}
 			last = err
 		}

@@ -68,7 +68,7 @@ func TestHelm(t *testing.T) {
 
 	// After a refusal helm believes that the release is going; a rollback makes it whole, and
 	// another policy can be chosen.
-	mustHelm(t, w, "rollback")
+	mustHelm(t, w, "rollback", revision(t, w))
 	mustHelm(t, w, "upgrade", append(values, "--set=uninstall.policy=Orphan")...)
 	if err := w.StopForGood(t.Context(), world.Manager); err != nil {
 		t.Fatal(err)
@@ -124,6 +124,18 @@ func forgetSandbox(t *testing.T, w *world.World) {
 			t.Fatal(err)
 		}
 	}
+}
+
+// revision is the last one of the release.
+func revision(t *testing.T, w *world.World) string {
+	t.Helper()
+	out, err := helm.Run(t, "history", "teamspace", "--namespace="+world.ReleaseNamespace, "--kubeconfig="+w.Kubeconfig(), "--max=1")
+	lines := strings.Split(strings.TrimSpace(out), "\n")
+	number, _, _ := strings.Cut(lines[len(lines)-1], " ")
+	if number, _, _ = strings.Cut(number, "\t"); err != nil || !strings.Contains(out, "uninstalling") {
+		t.Fatalf("helm history: %v\n%s", err, out)
+	}
+	return number
 }
 
 func mustHelm(t *testing.T, w *world.World, verb string, args ...string) {
