@@ -170,15 +170,19 @@ func TestSecret_NoOther(t *testing.T) {
 	}
 	plain := secret()
 	plain.Type, plain.Data = corev1.SecretTypeTLS, map[string][]byte{corev1.TLSCertKey: {}, corev1.TLSPrivateKeyKey: {}}
-	for what, err := range map[string]error{
-		"its own, by a plain create": c.Create(t.Context(), plain, client.DryRunAll),
-		"one of another name":        apply("other", corev1.SecretTypeTLS),
-		"one that holds a token":     apply(secret().Name, corev1.SecretTypeServiceAccountToken),
-		"one of no type":             apply(secret().Name, corev1.SecretTypeOpaque),
+	for what, try := range map[string]func() error{
+		"its own, by a plain create": func() error { return c.Create(t.Context(), plain.DeepCopy(), client.DryRunAll) },
+		"one of another name":        func() error { return apply("other", corev1.SecretTypeTLS) },
+		"one that holds a token":     func() error { return apply(secret().Name, corev1.SecretTypeServiceAccountToken) },
+		"one of another type":        func() error { return apply(secret().Name, corev1.SecretTypeOpaque) },
 	} {
-		if !apierrors.IsForbidden(err) {
-			t.Errorf("%s: %v, want that it is forbidden", what, err)
-		}
+		// An API server takes a moment to know of a policy.
+		world.Eventually(t, world.Patience, what+" is forbidden", func() error {
+			if err := try(); !apierrors.IsForbidden(err) {
+				return errors.Join(err, errors.New("it is not"))
+			}
+			return nil
+		})
 	}
 }
 
