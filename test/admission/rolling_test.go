@@ -40,7 +40,7 @@ func awaitMember(t *testing.T, balancer *replica.Balancer, r *replica.Replica) {
 	t.Helper()
 	world.Eventually(t, 2*world.Patience, "the Service leads to the replica", func() error {
 		if !balancer.Leads(r) {
-			return r.Ready()
+			return errors.Join(r.Ready(), errors.New("it does not"))
 		}
 		return nil
 	})
@@ -51,7 +51,7 @@ func awaitMember(t *testing.T, balancer *replica.Balancer, r *replica.Replica) {
 // and asks for a new connection with each answer.
 func TestRollingRestart(t *testing.T) {
 	w := lab.World(t)
-	const lameDuck = "--lame-duck=3s"
+	const lameDuck = "--lame-duck=6s"
 	balancer, all := three(t, w, lameDuck)
 	before, l := unanswered(t, w), newLoad(t, w)
 	began := time.Now()
