@@ -55,7 +55,7 @@ func TestRollingRestart(t *testing.T) {
 	balancer, all := three(t, w, lameDuck)
 	before, l := unanswered(t, w), newLoad(t, w)
 	began := time.Now()
-	stop := l.start(t, 200, 48)
+	stop := l.start(t, 200, 16)
 	for _, old := range all {
 		next := member(t, w, balancer, lameDuck)
 		awaitMember(t, balancer, next)
@@ -91,7 +91,7 @@ func TestKill(t *testing.T) {
 	balancer, all := three(t, w)
 	l := newLoad(t, w)
 	began := time.Now()
-	stop := l.start(t, 200, 48)
+	stop := l.start(t, 200, 16)
 	world.Eventually(t, world.Patience, "there is some load", func() error {
 		if l.sent.Load() < 400 {
 			return fmt.Errorf("%d writes", l.sent.Load())

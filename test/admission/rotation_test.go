@@ -99,7 +99,7 @@ func TestRotation(t *testing.T) {
 	before, seen, l := unanswered(t, w), &history{}, newLoad(t, w)
 	stopWatching := seen.watch(t, w, both[0])
 	began := time.Now()
-	stop := l.start(t, 100, 32)
+	stop := l.start(t, 100, 12)
 	world.Never(t, writing, "the replicas stay alive", func() error {
 		for _, r := range both {
 			if err := r.Alive(); err != nil {

@@ -208,7 +208,7 @@ func TestSecret_AuthorityReplaced(t *testing.T) {
 	r := alone(t, w)
 	before, l := unanswered(t, w), newLoad(t, w)
 	began := time.Now()
-	stop := l.start(t, 50, 16)
+	stop := l.start(t, 50, 8)
 	another := issued(t, dnsName, time.Now())
 	s := secret()
 	w.Get(t, s)
