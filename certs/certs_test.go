@@ -24,13 +24,16 @@ import (
 
 var (
 	began   = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	options = Options{Namespace: "system", Service: "webhook"}
+	options = Options{Namespace: "system", Service: "webhook", Provider: Self, Lifetimes: lifetimes}
+
+	lifetimes    = DefaultLifetimes()
+	leafLifetime = lifetimes.Leaf
 )
 
 const dnsName = "webhook.system.svc"
 
 func TestIssue(t *testing.T) {
-	pair, err := Issue(dnsName, began)
+	pair, err := Issue(dnsName, lifetimes, began)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +59,7 @@ func TestIssue(t *testing.T) {
 
 func TestIssue_LongName(t *testing.T) {
 	name := string(bytes.Repeat([]byte("a"), 60)) + "." + string(bytes.Repeat([]byte("b"), 60)) + ".svc"
-	pair, err := Issue(name, began)
+	pair, err := Issue(name, lifetimes, began)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +92,7 @@ func TestPair_Mixed(t *testing.T) {
 
 func issue(t *testing.T) Pair {
 	t.Helper()
-	pair, err := Issue(dnsName, began)
+	pair, err := Issue(dnsName, lifetimes, began)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,8 +140,8 @@ func configurations() []client.Object {
 	}
 }
 
-func newKeeper(c *cluster) *Keeper {
-	return &Keeper{options: options, live: c, cache: c, writer: c, clock: clocktesting.NewFakePassiveClock(began)}
+func keeperOf(c *cluster) *Keeper {
+	return newKeeper(options, c, c, c, clocktesting.NewFakePassiveClock(began))
 }
 
 func pass(t *testing.T, k *Keeper) {
@@ -148,7 +151,7 @@ func pass(t *testing.T, k *Keeper) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if result.RequeueAfter == 0 {
+		if result.RequeueAfter > firstLook {
 			return
 		}
 	}
@@ -162,7 +165,7 @@ func check(t *testing.T, k *Keeper) error {
 
 func TestKeeper_FromNothing(t *testing.T) {
 	c := newCluster(t, configurations()...)
-	k := newKeeper(c)
+	k := keeperOf(c)
 	if _, err := k.GetCertificate(nil); err == nil {
 		t.Error("it serves before it has anything")
 	}
@@ -177,7 +180,7 @@ func TestKeeper_FromNothing(t *testing.T) {
 		t.Error(err)
 	}
 	pass(t, k)
-	want := map[string]int{"ValidatingWebhookConfiguration": 1, "MutatingWebhookConfiguration": 1}
+	want := map[string]int{"Secret": 1, "ValidatingWebhookConfiguration": 1, "MutatingWebhookConfiguration": 1}
 	if diff := cmp.Diff(want, c.applied); diff != "" {
 		t.Errorf("writes (-want +got):\n%s", diff)
 	}
@@ -186,14 +189,19 @@ func TestKeeper_FromNothing(t *testing.T) {
 // TestKeeper_ReplicasAgree: whoever comes later serves what is there.
 func TestKeeper_ReplicasAgree(t *testing.T) {
 	c := newCluster(t, configurations()...)
-	first, second := newKeeper(c), newKeeper(c)
+	first, second := keeperOf(c), keeperOf(c)
 	pass(t, first)
 	pass(t, second)
 	if diff := cmp.Diff(first.served.Load().pair, second.served.Load().pair); diff != "" {
 		t.Error("they serve different pairs")
 	}
 	// Both find nothing, and both create: one of them loses, and looks again.
-	if _, err := second.create(t.Context()); err == nil {
+	builtIn, ok := second.provider.(*self)
+	if !ok {
+		t.Fatalf("the provider is %T", second.provider)
+	}
+	missing := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "system", Name: "webhook-certificate"}}
+	if err := builtIn.write(t.Context(), missing, issue(t)); err == nil {
 		t.Error("a second Secret was created")
 	}
 }
@@ -215,7 +223,7 @@ func TestKeeper_Repairs(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newCluster(t, configurations()...)
-			k := newKeeper(c)
+			k := keeperOf(c)
 			pass(t, k)
 			spoil(t, c)
 			if err := check(t, k); err == nil {
@@ -232,7 +240,7 @@ func TestKeeper_Repairs(t *testing.T) {
 // TestKeeper_SecretDeleted: it comes back with what is being served.
 func TestKeeper_SecretDeleted(t *testing.T) {
 	c := newCluster(t, configurations()...)
-	k := newKeeper(c)
+	k := keeperOf(c)
 	pass(t, k)
 	before := k.served.Load().pair
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "system", Name: "webhook-certificate"}}
@@ -246,7 +254,7 @@ func TestKeeper_SecretDeleted(t *testing.T) {
 }
 
 func TestKeeper_UnusableSecret(t *testing.T) {
-	other, err := Issue("other.system.svc", began)
+	other, err := Issue("other.system.svc", lifetimes, began)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -258,7 +266,7 @@ func TestKeeper_UnusableSecret(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "system", Name: "webhook-certificate"}, Type: corev1.SecretTypeTLS, Data: data}
 			c := newCluster(t, append(configurations(), secret)...)
-			k := newKeeper(c)
+			k := keeperOf(c)
 			pass(t, k)
 			if err := check(t, k); err != nil {
 				t.Error(err)
@@ -271,10 +279,13 @@ func TestKeeper_UnusableSecret(t *testing.T) {
 // who has to trust.
 func TestKeeper_NoConfigurations(t *testing.T) {
 	c := newCluster(t)
-	k := newKeeper(c)
+	k := keeperOf(c)
 	pass(t, k)
-	if err := check(t, k); err != nil || len(c.applied) != 0 {
-		t.Errorf("%v, writes %v", err, c.applied)
+	if err := check(t, k); err != nil {
+		t.Error(err)
+	}
+	if diff := cmp.Diff(map[string]int{"Secret": 1}, c.applied); diff != "" {
+		t.Errorf("writes (-want +got):\n%s", diff)
 	}
 }
 

@@ -3,12 +3,9 @@ package certs
 import (
 	"context"
 	"crypto/tls"
-	"errors"
-	"fmt"
-	"net/http"
-	"sync/atomic"
 	"time"
 
+	"github.com/go-logr/logr"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -21,12 +18,23 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 )
 
-// firstLook is when a pass looks again that has lost a race.
-const firstLook = 10 * time.Millisecond
+const (
+	// firstLook is when a pass looks again that has lost a race.
+	firstLook = 10 * time.Millisecond
+
+	// longestLook is when a pass looks again though nothing is due: timers stand still
+	// while a machine sleeps, and clocks are set.
+	longestLook = time.Minute
+
+	// longestPause is between two passes that fail. Whatever stood in the way, the
+	// certificate is mended soon after it has gone.
+	longestPause = 5 * time.Second
+)
 
 // fieldOwner owns what is written here: the caBundles, and the Secret.
 const fieldOwner = client.FieldOwner("teamspace-certificates")
@@ -39,6 +47,12 @@ type Options struct {
 
 	// Service is what the API server calls.
 	Service string
+
+	// Provider makes the certificate; the built-in one by default.
+	Provider Provider
+
+	// Lifetimes are those of the built-in provider's certificates.
+	Lifetimes Lifetimes
 }
 
 func (o Options) secret() string { return o.Service + "-certificate" }
@@ -63,31 +77,42 @@ func (o Options) CacheOptions() map[client.Object]cache.ByObject {
 // Keeper keeps the certificate. It works on every replica, whoever leads: each has to
 // serve, and what they write is the same.
 type Keeper struct {
-	options Options
-	live    client.Reader
-	cache   client.Reader
-	writer  client.Writer
-	clock   clock.PassiveClock
-	served  atomic.Pointer[served]
-}
-
-// served is what a server presents, and the pair that it comes from.
-type served struct {
-	pair        Pair
-	certificate *tls.Certificate
+	options  Options
+	provider provider
+	live     client.Reader
+	cache    client.Reader
+	writer   client.Writer
+	clock    clock.PassiveClock
+	log      logr.Logger
+	state
 }
 
 // NewKeeper returns a Keeper that works through the manager.
 func NewKeeper(mgr ctrl.Manager, options Options) *Keeper {
-	return &Keeper{
-		options: options, live: mgr.GetAPIReader(), cache: mgr.GetCache(), writer: mgr.GetClient(), clock: clock.RealClock{},
-	}
+	k := newKeeper(options, mgr.GetAPIReader(), mgr.GetCache(), mgr.GetClient(), clock.RealClock{})
+	k.log = mgr.GetLogger().WithName("certificates")
+	return k
 }
 
-// SetupWithManager registers the watches. The first pass needs no event: on an empty
-// cluster there is nothing that could bring one.
+func newKeeper(options Options, live, cached client.Reader, writer client.Writer, clock clock.PassiveClock) *Keeper {
+	k := &Keeper{options: options, live: live, cache: cached, writer: writer, clock: clock}
+	if options.Provider == CertManager {
+		k.provider = &certManager{options: options, clock: clock}
+		return k
+	}
+	k.provider = &self{
+		options: options, rotation: rotation{name: options.name(), lifetimes: options.Lifetimes},
+		live: live, writer: writer, clock: clock,
+	}
+	return k
+}
+
+// SetupWithManager registers the watches and the metrics. The first pass needs no event:
+// on an empty cluster there is nothing that could bring one.
 func (k *Keeper) SetupWithManager(mgr ctrl.Manager) error {
-	everywhere := false
+	if err := metrics.Registry.Register(collector{k}); err != nil {
+		return err
+	}
 	once := reconcile.Request{NamespacedName: client.ObjectKey{Namespace: k.options.Namespace, Name: k.options.Service}}
 	toOnce := handler.EnqueueRequestsFromMapFunc(func(context.Context, client.Object) []reconcile.Request {
 		return []reconcile.Request{once}
@@ -102,25 +127,53 @@ func (k *Keeper) SetupWithManager(mgr ctrl.Manager) error {
 		Watches(&admissionregistrationv1.ValidatingWebhookConfiguration{}, toOnce).
 		Watches(&admissionregistrationv1.MutatingWebhookConfiguration{}, toOnce).
 		WatchesRawSource(start).
-		WithOptions(controller.Options{NeedLeaderElection: &everywhere}).
+		WithOptions(controller.Options{
+			NeedLeaderElection: new(false),
+			RateLimiter:        workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstLook, longestPause),
+		}).
 		Complete(k)
 }
 
-// Reconcile makes one pass: the pair of the Secret is served, and then published.
+// Reconcile makes one pass: the provider says what is to be served, the caBundles are
+// brought up to that, and it is served once they are. Whatever fails, what is served
+// stays.
 func (k *Keeper) Reconcile(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
-	pair, err := k.settle(ctx)
-	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
+	pair, due, err := k.provider.settle(ctx, k.cache, k.servedPair())
+	if err == nil {
+		pair, due, err = k.publish(ctx, pair, due)
+	}
+	if apierrors.IsConflict(err) {
 		return reconcile.Result{RequeueAfter: firstLook}, nil // another replica was first
 	}
+	k.note(logr.FromContextOrDiscard(ctx), err)
+	if err != nil {
+		return k.later(err)
+	}
+	wait, err := k.adopt(ctx, pair)
 	if err != nil {
 		return reconcile.Result{}, err
 	}
-	certificate, err := pair.Certificate(k.options.name(), k.clock.Now())
-	if err != nil {
-		return reconcile.Result{}, err
+	if wait == 0 {
+		wait = due.Sub(k.clock.Now())
 	}
-	k.served.Store(&served{pair: pair, certificate: certificate})
-	return reconcile.Result{}, k.publish(ctx, pair.CA)
+	return reconcile.Result{RequeueAfter: min(max(wait, firstLook), longestLook)}, nil
+}
+
+// later says when to look again after a failure. What cert-manager has to put right comes
+// with an event, so that a pass that finds the Secret wanting is no error of ours.
+func (k *Keeper) later(err error) (reconcile.Result, error) {
+	if k.options.Provider == CertManager {
+		return reconcile.Result{RequeueAfter: longestLook}, nil
+	}
+	return reconcile.Result{}, err
+}
+
+// servedPair is what is served, nil before there is anything.
+func (k *Keeper) servedPair() *Pair {
+	if served := k.served.Load(); served != nil {
+		return &served.pair
+	}
+	return nil
 }
 
 // GetCertificate is what a TLS server calls for each connection.
@@ -129,27 +182,4 @@ func (k *Keeper) GetCertificate(*tls.ClientHelloInfo) (*tls.Certificate, error) 
 		return served.certificate, nil
 	}
 	return nil, errNoCertificate
-}
-
-var errNoCertificate = errors.New("there is no certificate yet")
-
-// Check is a probe: it fails unless every webhook configuration that is there trusts
-// what is served.
-func (k *Keeper) Check(request *http.Request) error {
-	served := k.served.Load()
-	if served == nil {
-		return errNoCertificate
-	}
-	found, err := k.configurations(request.Context())
-	if err != nil {
-		return err
-	}
-	for _, c := range found {
-		for _, h := range c.hooks {
-			if err := Trusts(h.bundle, served.certificate.Leaf, k.options.name(), k.clock.Now()); err != nil {
-				return fmt.Errorf("asking whether webhook %q of %s %q trusts the certificate: %w", h.name, c.kind, c.name, err)
-			}
-		}
-	}
-	return nil
 }

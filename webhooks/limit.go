@@ -11,8 +11,9 @@ const patience = 3 * time.Second
 
 // limit lets a number of requests in at the same time and answers the others at once,
 // with 503 and without a Retry-After: the API server then does what the failure policy
-// says, instead of waiting for an answer that would come too late.
-func limit(concurrency int, next http.Handler) http.Handler {
+// says, instead of waiting for an answer that would come too late. It tells of each one
+// that it turned away.
+func limit(concurrency int, shed func(), next http.Handler) http.Handler {
 	slots := make(chan struct{}, concurrency)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		select {
@@ -22,6 +23,7 @@ func limit(concurrency int, next http.Handler) http.Handler {
 			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(patience))
 			next.ServeHTTP(w, r)
 		default:
+			shed()
 			http.Error(w, "more requests than are judged at the same time", http.StatusServiceUnavailable)
 		}
 	})

@@ -17,6 +17,9 @@ type Options struct {
 
 	// Concurrency is how many requests each webhook answers at the same time.
 	Concurrency int
+
+	// Draining says whether the process has been told to stop.
+	Draining func() bool
 }
 
 // Register adds every webhook to the server.
@@ -24,12 +27,16 @@ func Register(server webhook.Server, options Options) error {
 	if err := ownerreferences.RegisterMetrics(); err != nil {
 		return err
 	}
+	if err := registerMetrics(); err != nil {
+		return err
+	}
 	for path, handler := range map[string]admission.Handler{
 		ownerreferences.Path:   ownerreferences.New(options.OwnerReferences),
 		teamspace.DefaultPath:  teamspace.NewDefaulter(),
 		teamspace.ValidatePath: teamspace.NewValidator(),
 	} {
-		server.Register(path, limit(options.Concurrency, &admission.Webhook{Handler: handler}))
+		judged := timed(durations.WithLabelValues(path), &admission.Webhook{Handler: handler})
+		server.Register(path, finishing(options.Draining, limit(options.Concurrency, sheds.WithLabelValues(path).Inc, judged)))
 	}
 	return nil
 }

@@ -20,6 +20,11 @@ const (
 	// enforce, warn, audit or off.
 	LabelGuardMode = "guard.platform.labhub.io/mode"
 
+	// AnnotationWebhooks with the value "off" on the namespace of the release takes all
+	// webhooks out of service, whoever makes their configurations again, until it is taken
+	// off: for an emergency.
+	AnnotationWebhooks = "platform.labhub.io/webhooks"
+
 	// AnnotationAllowDelete with the value "true" lets a person delete a namespace
 	// that belongs to a TeamSpace. It is for emergencies.
 	AnnotationAllowDelete = "platform.labhub.io/allow-delete"

@@ -44,7 +44,7 @@ func TestNamespaceFor_fitsALabel(t *testing.T) {
 
 // Everything that is written on objects is a valid key, or the API server refuses it.
 func TestKeys(t *testing.T) {
-	for _, key := range []string{Finalizer, LabelTeamSpace, AnnotationAdopt} {
+	for _, key := range []string{Finalizer, LabelTeamSpace, LabelGuardMode, AnnotationAdopt, AnnotationWebhooks, AnnotationAllowDelete} {
 		if problems := validation.IsQualifiedName(key); len(problems) > 0 {
 			t.Errorf("%s: %v", key, problems)
 		}

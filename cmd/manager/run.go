@@ -58,7 +58,7 @@ func run(ctx context.Context, o *options) error {
 			return fmt.Errorf("setting up the webhooks: %w", err)
 		}
 	}
-	if err := addProbes(mgr); err != nil {
+	if err := addProbes(ctx, mgr); err != nil {
 		return fmt.Errorf("setting up the probes: %w", err)
 	}
 	log.Info("Starting", "version", version(), "controllers", o.controllers, "webhooks", o.webhooks, "releaseNamespace", o.releaseNamespace)
@@ -111,6 +111,9 @@ func newScheme() *runtime.Scheme {
 // read no more than that.
 func managerOptions(scheme *runtime.Scheme, o *options) ctrl.Options {
 	graceful := stopTimeout
+	if o.webhooks {
+		graceful += o.lameDuck
+	}
 	options := ctrl.Options{
 		Scheme:                  scheme,
 		Cache:                   cache.Options{DefaultTransform: cache.TransformStripManagedFields(), ByObject: map[client.Object]cache.ByObject{}},
@@ -127,9 +130,19 @@ func managerOptions(scheme *runtime.Scheme, o *options) ctrl.Options {
 	return options
 }
 
-// addProbes makes the manager ready when its cache has caught up with the cluster.
-func addProbes(mgr ctrl.Manager) error {
+// addProbes makes the manager ready when its cache has caught up with the cluster, and not
+// ready any more from the moment on at which it is told to stop.
+func addProbes(ctx context.Context, mgr ctrl.Manager) error {
 	if err := mgr.AddHealthzCheck("ping", healthz.Ping); err != nil {
+		return err
+	}
+	err := mgr.AddReadyzCheck("stopping", func(*http.Request) error {
+		if ctx.Err() != nil {
+			return errors.New("the process has been told to stop")
+		}
+		return nil
+	})
+	if err != nil {
 		return err
 	}
 	return mgr.AddReadyzCheck("cache", func(request *http.Request) error {

@@ -17,13 +17,9 @@ import (
 	"labhub.io/teamspace/certs"
 	"labhub.io/teamspace/inventory"
 	"labhub.io/teamspace/webhooks"
+	"labhub.io/teamspace/webhooks/enforcement"
 	"labhub.io/teamspace/webhooks/ownerreferences"
 )
-
-// webhookConcurrency is how many requests each webhook answers at the same time. One
-// takes a few milliseconds; more than this at once means that the API server does not
-// answer, and then the rest had better fail open at once than in three seconds.
-const webhookConcurrency = 200
 
 // addWebhooks serves the webhooks on every replica, whichever leads, and makes the
 // manager ready only when the API server would accept its certificate.
@@ -43,10 +39,17 @@ func addWebhooks(ctx context.Context, mgr ctrl.Manager, config *rest.Config, o *
 	if err != nil {
 		return err
 	}
-	if err := webhooks.Register(server, webhooks.Options{OwnerReferences: guard, Concurrency: webhookConcurrency}); err != nil {
+	err = webhooks.Register(server, webhooks.Options{
+		OwnerReferences: guard, Concurrency: o.requests, Draining: func() bool { return ctx.Err() != nil },
+	})
+	if err != nil {
 		return err
 	}
-	if err := mgr.Add(server); err != nil {
+	if err := mgr.Add(&lameDuck{Server: server, told: ctx, period: o.lameDuck}); err != nil {
+		return err
+	}
+	force := enforcement.New(mgr, enforcement.Options{Namespace: o.releaseNamespace, Service: o.webhookService, Trusted: keeper.Trusted})
+	if err := force.SetupWithManager(mgr); err != nil {
 		return err
 	}
 	if err := mgr.AddReadyzCheck("webhooks", server.StartedChecker()); err != nil {

@@ -73,7 +73,7 @@ TeamSpace on top.`,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usageError{fmt.Errorf("%w (`%s --help` explains the flags)", err, cmd.CommandPath())}
 	})
-	root.AddCommand(newUp(hurry), newDev(hurry), newTour(hurry), newStop(), newStart(), newRestart(), newStatus())
+	root.AddCommand(newUp(hurry), newDev(hurry), newTour(hurry), newStop(), newStart(), newRestart(), newStatus(), newRender())
 	return root
 }
 

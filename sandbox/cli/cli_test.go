@@ -195,3 +195,25 @@ func TestLatch(t *testing.T) {
 		}
 	}
 }
+
+func TestMain_Render(t *testing.T) {
+	chart := filepath.Join("..", "dev", "testdata", "single")
+	code, stdout, stderr := call("render", "--chart", chart, "--set", "unknown=true")
+	if code != success || stderr != "" {
+		t.Fatalf("exit code %d, stderr %q", code, stderr)
+	}
+	at := 0
+	for _, want := range []string{`"name": "things.example.org"`, `"kind": "ServiceAccount"`, `"namespace": "teamspace-system"`, `"kind": "Unknown"`, `"kind": "List"`} {
+		found := strings.Index(stdout[at:], want)
+		if found < 0 {
+			t.Fatalf("%s is missing, or not where it should be:\n%s", want, stdout)
+		}
+		at += found
+	}
+	if strings.Contains(stdout, "Deployment") {
+		t.Errorf("a Deployment is printed:\n%s", stdout)
+	}
+	if code, _, stderr := call("render", "--chart", "absent"); code != failure || !strings.Contains(stderr, "absent") {
+		t.Errorf("an absent chart: exit code %d, %s", code, stderr)
+	}
+}

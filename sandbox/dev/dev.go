@@ -32,6 +32,8 @@ const (
 	// managerGrace leaves room for the second that a manager may go on serving
 	// after the signal, within the five that its stop may take.
 	managerGrace = 4 * time.Second
+	// lameDuck is that second. Nothing has to learn here that a manager stops.
+	lameDuck = "1s"
 	// managerStartTimeout covers the lease of a manager that was killed.
 	managerStartTimeout = 60 * time.Second
 	// tokenLifetime is longer than anybody runs a sandbox.
@@ -231,6 +233,9 @@ func (p *Product) define(name string, run program, config string) (process.Defin
 		"--health-probe-bind-address="+health,
 		"--metrics-bind-address="+metrics,
 	)
+	if _, lingers := run.flag("lame-duck"); lingers {
+		args = append(args, "--lame-duck="+lameDuck)
+	}
 	if _, archives := run.flag("archive"); archives && p.options.Archive != "" {
 		args = append(args, "--archive="+p.options.Archive)
 	}

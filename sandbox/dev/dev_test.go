@@ -116,6 +116,21 @@ func TestProduct_Programs(t *testing.T) {
 	}
 }
 
+// TestProduct_LameDuck: a manager that goes on serving for a while does so for a second
+// here, whatever the chart says, and one that does not know of it is not told.
+func TestProduct_LameDuck(t *testing.T) {
+	p := newProduct(t, newAPIServer(t), "single", nil)
+	for name, args := range map[string][]string{"--lame-duck=1s": {"run", "--lame-duck=15s"}, "": {"run"}} {
+		d, err := p.define("manager", program{args: args}, "config")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := slices.Contains(d.Args, "--lame-duck=1s"); got != (name != "") {
+			t.Errorf("%v becomes %v", args, d.Args)
+		}
+	}
+}
+
 func TestProduct_ProgramsOfSeveralDeployments(t *testing.T) {
 	p := newProduct(t, newAPIServer(t), "single", func(o *Options) { o.Set = []string{"second=true"} })
 	if err := p.Install(t.Context()); err != nil {

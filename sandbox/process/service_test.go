@@ -153,11 +153,10 @@ func TestService_StartWhileADeathIsReportedIsANewOne(t *testing.T) {
 	}()
 	select {
 	case err := <-result:
-		t.Errorf("Start() = %v before the death was reported", err)
-		<-w.died
-	case <-w.died:
+		t.Fatalf("Start() = %v before death %v was reported", err, <-w.died)
+	case death := <-w.died:
 		if err := <-result; err != nil || !started {
-			t.Errorf("Start() = %t, %v, want true, nil", started, err)
+			t.Errorf("Start() = %t, %v, want true, nil, after %v", started, err, death)
 		}
 	}
 }

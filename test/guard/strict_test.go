@@ -31,6 +31,7 @@ func TestStrict(t *testing.T) {
 	t.Run("collector", func(t *testing.T) { collectorFinds(t, w, "strict") })
 	t.Run("a TeamSpace is served", func(t *testing.T) { w.Serve(t, world.TeamSpace("strict", 2, "1")) })
 	t.Run("C13 blockOwnerDeletion", func(t *testing.T) { permissionPlugin(t, w) })
+	t.Run("the controller needs to set blockOwnerDeletion", func(t *testing.T) { finalizersNeeded(t, w) })
 	t.Run("dead", func(t *testing.T) {
 		away := newAway(t, w)
 		w.Stop(t, world.Manager)

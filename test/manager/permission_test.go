@@ -21,7 +21,7 @@ func TestPermissions(t *testing.T) {
 		// Without these, a "no" below would only say that it may do nothing at all.
 		"it reads TeamSpaces":                {ask: "list teamspaces", want: "yes"},
 		"it makes namespaces":                {ask: "create namespaces", want: "yes"},
-		"it reads the quota of a team":       {ask: "get resourcequotas/team-quota -n team-x", want: "yes"},
+		"it reads the quota of a team":       {ask: "list resourcequotas/team-quota -n team-x", want: "yes"},
 		"it makes the quota of a team again": {ask: "delete resourcequotas/team-quota -n team-x", want: "yes"},
 		"it writes its archive":              {ask: "create configmaps -n teamspace-archive", want: "yes"},
 
@@ -73,12 +73,14 @@ func TestPermissions_Webhook(t *testing.T) {
 		"it reads owners of any type":  {ask: "get widgets.acme.example/x -n team-x", want: "yes"},
 		"it asks who may read":         {ask: "create subjectaccessreviews.authorization.k8s.io", want: "yes"},
 		"it keeps its authority":       {ask: "patch validatingwebhookconfigurations/teamspace-webhook", want: "yes"},
-		"it keeps its certificate":     {ask: "update secrets/teamspace-webhook-certificate -n teamspace-system", want: "yes"},
+		"it keeps its certificate":     {ask: "patch secrets/teamspace-webhook-certificate -n teamspace-system", want: "yes"},
+		"it makes it again":            {ask: "create secrets/teamspace-webhook-certificate -n teamspace-system", want: "yes"},
+		"it makes no other secret":     {ask: "create secrets -n teamspace-system", want: "no"},
 		"it lists no objects":          {ask: "list secrets -A", want: "no"},
 		"nor those of a team":          {ask: "list configmaps -n team-x", want: "no"},
 		"nor watches them":             {ask: "watch secrets -n team-x", want: "no"},
-		"it writes no other secret":    {ask: "update secrets/x -n teamspace-system", want: "no"},
-		"nor makes any elsewhere":      {ask: "create secrets -n team-x", want: "no"},
+		"nor one elsewhere":            {ask: "create secrets/teamspace-webhook-certificate -n team-x", want: "no"},
+		"it writes no other secret":    {ask: "patch secrets/x -n teamspace-system", want: "no"},
 		"it changes no other webhooks": {ask: "patch validatingwebhookconfigurations/other", want: "no"},
 		"it makes none":                {ask: "create mutatingwebhookconfigurations", want: "no"},
 		"it writes no TeamSpace":       {ask: "patch teamspaces", want: "no"},
@@ -104,8 +106,9 @@ func TestPermissions_AsAsked(t *testing.T) {
 	read := func(object client.Object, name string) error {
 		return c.Get(t.Context(), client.ObjectKey{Namespace: "team-permitted", Name: name}, object)
 	}
-	if err := read(&corev1.ResourceQuota{}, "team-quota"); err != nil {
-		t.Errorf("reading the quota of a team: %v", err)
+	quotas := &corev1.ResourceQuotaList{}
+	if err := c.List(t.Context(), quotas, client.InNamespace("team-permitted"), client.MatchingFields{"metadata.name": "team-quota"}); err != nil || len(quotas.Items) != 1 {
+		t.Errorf("reading the quota of a team: %v, %d quotas", err, len(quotas.Items))
 	}
 	for what, err := range map[string]error{
 		"reading a Secret":           read(&corev1.Secret{}, "secret"),

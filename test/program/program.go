@@ -71,6 +71,15 @@ func Run(path string, args ...string) (*Program, error) {
 // Output is what the program has written so far, to both of its streams.
 func (p *Program) Output() string { return p.output.String() }
 
+// PID is the process of the program.
+func (p *Program) PID() int { return p.cmd.Process.Pid }
+
+// Signal sends a signal to the program alone.
+func (p *Program) Signal(signal syscall.Signal) error { return p.cmd.Process.Signal(signal) }
+
+// Ended is closed when the program has ended.
+func (p *Program) Ended() <-chan struct{} { return p.done }
+
 // AwaitFile waits until the program has made a file.
 func (p *Program) AwaitFile(ctx context.Context, path string, within time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, within)

@@ -21,12 +21,14 @@ type AuditEvent struct {
 	RequestURI string    `json:"requestURI"`
 	Time       time.Time `json:"stageTimestamp"`
 	User       struct {
-		Name string `json:"username"`
+		Name  string              `json:"username"`
+		Extra map[string][]string `json:"extra"`
 	} `json:"user"`
 	Object struct {
 		Resource    string `json:"resource"`
 		Namespace   string `json:"namespace"`
 		Name        string `json:"name"`
+		APIGroup    string `json:"apiGroup"`
 		Subresource string `json:"subresource"`
 	} `json:"objectRef"`
 	Annotations map[string]string `json:"annotations"`
