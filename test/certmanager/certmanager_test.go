@@ -68,7 +68,7 @@ type story struct {
 }
 
 // late is how long cert-manager stays away at first.
-const late = 20 * time.Second
+const late = time.Minute
 
 // comesLate: without cert-manager the process waits, alive and not ready, and nobody is
 // asked although what is not judged is refused. With cert-manager all of it comes by

@@ -22,6 +22,7 @@ import (
 func TestStrict(t *testing.T) {
 	w := world.Start(t, world.Options{Flags: []string{
 		"--set=guard.failurePolicy=Fail",
+		"--set=controller.ownerReferencesPermissionEnforcement=true",
 		"--controller-manager-flag=use-service-account-credentials=false",
 		"--apiserver-flag=enable-admission-plugins=NodeRestriction,OwnerReferencesPermissionEnforcement",
 	}})
@@ -32,6 +33,7 @@ func TestStrict(t *testing.T) {
 	t.Run("a TeamSpace is served", func(t *testing.T) { w.Serve(t, world.TeamSpace("strict", 2, "1")) })
 	t.Run("C13 blockOwnerDeletion", func(t *testing.T) { permissionPlugin(t, w) })
 	t.Run("the controller needs to set blockOwnerDeletion", func(t *testing.T) { finalizersNeeded(t, w) })
+	t.Run("the controller needs to be able to delete what it adopts", func(t *testing.T) { deletionNeeded(t, w) })
 	t.Run("dead", func(t *testing.T) {
 		away := newAway(t, w)
 		w.Stop(t, world.Manager)
@@ -48,6 +50,7 @@ func TestStrict(t *testing.T) {
 		}
 	})
 	w.AwaitServing(t)
+	t.Run("the type goes", func(t *testing.T) { typeGoes(t, w) })
 }
 
 // permissionPlugin is case C13: the API server's own plugin is there first, and its

@@ -77,8 +77,8 @@ func (h *Handler) Handle(ctx context.Context, review admission.Request) admissio
 	a := answer(mode, problems)
 	verdicts.WithLabelValues(string(mode), a.verdict).Inc()
 	if a.verdict != verdictAllowed {
-		logf.FromContext(ctx).Info("Judged owner references", "verdict", a.verdict, "mode", mode, "user", req.user.Username,
-			"kind", req.object.Kind, "namespace", req.object.Namespace, "name", req.object.Name, "message", a.message)
+		// Object, resource and user are in the logger of the request.
+		logf.FromContext(ctx).Info("Judged owner references", "verdict", a.verdict, "mode", mode, "message", a.message)
 	}
 	return a.response()
 }
