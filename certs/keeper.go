@@ -142,7 +142,7 @@ func (k *Keeper) Reconcile(ctx context.Context, _ reconcile.Request) (reconcile.
 	if err == nil {
 		pair, due, err = k.publish(ctx, pair, due)
 	}
-	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
+	if apierrors.IsConflict(err) {
 		return reconcile.Result{RequeueAfter: firstLook}, nil // another replica was first
 	}
 	k.note(logr.FromContextOrDiscard(ctx), err)

@@ -56,7 +56,6 @@ func defaultOptions() *options {
 		certificates:     string(certs.Self),
 		leafLifetime:     certs.DefaultLifetimes().Leaf,
 		caLifetime:       certs.DefaultLifetimes().Authority,
-		requests:         200,
 		lameDuck:         time.Second,
 		logFormat:        formatJSON,
 		logLevel:         zapcore.InfoLevel.String(),
@@ -78,7 +77,7 @@ func (o *options) addFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.certificates, "certificate-provider", o.certificates, "who makes the certificate of the webhooks: self, or cert-manager, which then writes the caBundles too")
 	flags.DurationVar(&o.leafLifetime, "certificate-lifetime", o.leafLifetime, "how long a certificate of the provider self is good for; it is renewed when a third of that is left")
 	flags.DurationVar(&o.caLifetime, "authority-lifetime", o.caLifetime, "how long the authority of the provider self is good for; its successor is made when a third of that is left, and both are trusted until it ends")
-	flags.IntVar(&o.requests, "webhook-concurrency", o.requests, "how many requests each webhook judges at the same time; more are answered with 503 at once, which the API server treats by the failure policy")
+	flags.IntVar(&o.requests, "webhook-concurrency", o.requests, "how many requests each webhook judges at the same time; more are answered with 503 at once, which the API server treats by the failure policy (0: 100 for each core that it may use, from 10 to 200)")
 	flags.DurationVar(&o.lameDuck, "lame-duck", o.lameDuck, "how long the webhooks go on answering after the signal to stop, while the process is not ready any more")
 	flags.BoolVar(&o.leaderElect, "leader-elect", o.leaderElect, "serve TeamSpaces only while holding the lease; turn off only where a second manager cannot run")
 	flags.IntVar(&o.concurrency, "concurrency", o.concurrency, "how many TeamSpaces are worked on at the same time")
@@ -94,8 +93,12 @@ func (o *options) addCommonFlags(flags *pflag.FlagSet) {
 	flags.StringVar(&o.logLevel, "log-level", o.logLevel, "debug, info, warn or error")
 }
 
-// complete makes of one part that is asked for alone the only one.
+// complete makes of one part that is asked for alone the only one, and chooses what is left
+// to it.
 func (o *options) complete(flags *pflag.FlagSet) {
+	if o.requests == 0 {
+		o.requests = capacity(cores())
+	}
 	switch {
 	case flags.Changed("controllers") && !flags.Changed("webhooks"):
 		o.webhooks = !o.controllers
@@ -157,8 +160,8 @@ func (o *options) validateWebhooks() error {
 	if err := o.certificate().Lifetimes.Validate(); err != nil {
 		return fmt.Errorf("--certificate-lifetime, --authority-lifetime: %w", err)
 	}
-	if o.requests < 1 {
-		return fmt.Errorf("--webhook-concurrency %d: want at least 1", o.requests)
+	if o.requests < 0 {
+		return fmt.Errorf("--webhook-concurrency %d: want 0 or more", o.requests)
 	}
 	if o.lameDuck < 0 {
 		return fmt.Errorf("--lame-duck %s: want 0 or more", o.lameDuck)

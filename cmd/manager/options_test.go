@@ -44,7 +44,7 @@ func TestOptions_Validate(t *testing.T) {
 		"an unknown provider":          {[]string{"--release-namespace=ns", "--certificate-provider=vault"}, "self or cert-manager"},
 		"a leaf that ends at once":     {[]string{"--release-namespace=ns", "--certificate-lifetime=1s"}, "--certificate-lifetime"},
 		"an authority that ends early": {[]string{"--release-namespace=ns", "--authority-lifetime=24h"}, "--authority-lifetime"},
-		"nothing judged":               {[]string{"--release-namespace=ns", "--webhook-concurrency=0"}, "--webhook-concurrency"},
+		"less than nothing judged":     {[]string{"--release-namespace=ns", "--webhook-concurrency=-1"}, "--webhook-concurrency"},
 		"a lame duck that never lived": {[]string{"--release-namespace=ns", "--lame-duck=-1s"}, "--lame-duck"},
 		"nothing to do":                {[]string{"--release-namespace=ns", "--webhooks=false", "--controllers=false"}, "nothing to do"},
 		"the last of two flags counts": {[]string{"--release-namespace=", "--release-namespace=ns"}, ""},
@@ -195,6 +195,20 @@ func TestManagerOptions(t *testing.T) {
 func TestNewScheme_knowsTeamSpace(t *testing.T) {
 	if scheme := newScheme(); !scheme.Recognizes(v1alpha1.GroupVersionKind) {
 		t.Errorf("the scheme does not know %s", v1alpha1.GroupVersionKind)
+	}
+}
+
+// TestOptions_Concurrency: what is not chosen goes by the processor time, what is stays.
+func TestOptions_Concurrency(t *testing.T) {
+	for flag, want := range map[string]int{
+		"--webhook-concurrency=0": capacity(cores()),
+		"--webhook-concurrency=7": 7,
+	} {
+		o := parsed(t, "--release-namespace=ns", flag)
+		o.complete(pflag.NewFlagSet("run", pflag.ContinueOnError))
+		if o.requests != want {
+			t.Errorf("%s: %d requests at the same time, want %d", flag, o.requests, want)
+		}
 	}
 }
 

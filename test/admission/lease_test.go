@@ -102,10 +102,11 @@ func controller(t *testing.T, w *world.World, name string) *replica.Replica {
 // leads returns an error unless a controller holds the lease.
 func leads(t *testing.T, r *replica.Replica) error {
 	t.Helper()
-	if err := r.Alive(); err != nil {
+	page, err := r.MetricsPage()
+	if err != nil {
 		return err
 	}
-	if leads, _ := r.Metric(t, "leader_election_master_status"); leads != 1 {
+	if leads, _ := replica.Sum(t, page, "leader_election_master_status"); leads != 1 {
 		return errors.New("it does not lead")
 	}
 	return nil

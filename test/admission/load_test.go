@@ -89,7 +89,9 @@ func (l *load) run(ctx context.Context, rate, writers int) {
 }
 
 // start runs in the background until the returned function is called, which returns when
-// all writes are answered.
+// all writes are answered. There should be no more writers than the rate needs where a
+// write takes 80 ms: on a slower machine they would wait for each other in the API server,
+// until a look-up of the guard takes longer than its deadline and it warns only.
 func (l *load) start(t testing.TB, rate, writers int) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())

@@ -185,9 +185,12 @@ func TestInForce(t *testing.T) {
 	balancer := replica.Balance(t, service(t, w))
 	balancer.Add(r)
 	w.AwaitServing(t)
-	if inForce, _ := r.Metric(t, "teamspace_webhooks_in_force"); inForce != 2 {
-		t.Errorf("%g configurations are in force", inForce)
-	}
+	world.Eventually(t, world.Patience, "the metric says that both are in force", func() error {
+		if inForce, _ := r.Metric(t, "teamspace_webhooks_in_force"); inForce != 2 {
+			return fmt.Errorf("it says %g", inForce)
+		}
+		return nil
+	})
 	r.Stop(t)
 	balancer.Remove(r)
 	if err := asked(); err == nil {

@@ -76,7 +76,7 @@ func serials(bundle []byte) string {
 	return fmt.Sprint(all)
 }
 
-// TestRotation: the leaf changes every four seconds for two minutes, and the authority
+// TestRotation: the leaf changes every six seconds for two minutes, and the authority
 // after one of them; two replicas serve, and nobody fails to be judged. In the window both
 // authorities are in the caBundle, and when the old one has expired it is not.
 func TestRotation(t *testing.T) {
@@ -84,7 +84,7 @@ func TestRotation(t *testing.T) {
 	w := lab.World(t)
 	fresh(t, w)
 	balancer := replica.Balance(t, service(t, w))
-	flags := []string{"--certificate-lifetime=6s", "--authority-lifetime=90s"}
+	flags := []string{"--certificate-lifetime=9s", "--authority-lifetime=90s"}
 	var both []*replica.Replica
 	for range 2 {
 		r := replica.Start(t, w, replica.Options{Address: replica.Free(t, "127.0.0.1"), Flags: flags})
@@ -99,7 +99,7 @@ func TestRotation(t *testing.T) {
 	before, seen, l := unanswered(t, w), &history{}, newLoad(t, w)
 	stopWatching := seen.watch(t, w, both[0])
 	began := time.Now()
-	stop := l.start(t, 100, 32)
+	stop := l.start(t, 100, 12)
 	world.Never(t, writing, "the replicas stay alive", func() error {
 		for _, r := range both {
 			if err := r.Alive(); err != nil {

@@ -188,7 +188,7 @@ func (s *story) away(t *testing.T) {
 	s.manager.stop(t)
 	end := s.leaf(t).NotAfter
 	world.Eventually(t, 2*lifetime, "the leaf ends", func() error {
-		if time.Now().Before(end.Add(-2 * time.Second)) {
+		if time.Now().Before(end.Add(-lifetime / 6)) {
 			s.judges(t)
 			if err := s.r.Ready(); err != nil {
 				t.Errorf("before the end it is not ready: %v", err)

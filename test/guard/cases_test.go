@@ -97,9 +97,7 @@ func TestReports(t *testing.T) {
 	scope := []string{"is cluster-scoped", "would never delete this", "delete it in a finalizer of the owner, or own it by a cluster-scoped object"}
 
 	var told, strange strings.Builder
-	allow(t, w, "newcomer", "", rule("*", []string{"*"}, "create"))
-	stranger := w.As(t, "newcomer", authenticated)
-	await(t, "the newcomer may create", func() error { return stranger.Create(t.Context(), configMap(o.here, "probe"), client.DryRunAll) })
+	asOutsider(t, w)
 	for _, r := range []report{
 		{"C01 a pod of another namespace", &corev1.Pod{ObjectMeta: meta(o.there), Spec: deploymentSpec().Template.Spec}, refs(pod), elsewhere, nil},
 		{"C02 a binding in kube-system", &rbacv1.RoleBinding{ObjectMeta: meta("kube-system"), RoleRef: roleRef}, refs(controlling), elsewhere, nil},
@@ -124,7 +122,7 @@ func TestReports(t *testing.T) {
 	} {
 		t.Run(r.name, func(t *testing.T) {
 			told.WriteString("## " + r.name + "\n" + r.check(t, w))
-			strange.WriteString("## " + r.name + "\n" + r.ask(t, w, "--as=newcomer", "--as-group="+authenticated).Out)
+			strange.WriteString("## " + r.name + "\n" + r.ask(t, w, identities()[outsider]...).Out)
 		})
 	}
 	golden(t, "reports.txt", told.String())
@@ -220,8 +218,10 @@ func TestReport_Updated(t *testing.T) {
 	ns := namespace(t, w, "case-06")
 	c := configMap(ns, "c")
 	w.Create(t, c)
-	err := w.Client.Patch(t.Context(), c, mergePatch(`{"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"Pod","name":"ghost","uid":"none"}]}}`))
-	wantDenied(t, err, `Pod "ghost" does not exist in namespace "case-06"`, "would delete this ConfigMap within seconds")
+	edit := func(user client.Client) error {
+		return user.Patch(t.Context(), configMap(ns, "c"), mergePatch(`{"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"Pod","name":"ghost","uid":"none"}]}}`))
+	}
+	wantDeniedToBoth(t, w, edit, nil, `Pod "ghost" does not exist in namespace "case-06"`, "would delete this ConfigMap within seconds")
 }
 
 // TestReport_Empty is case C60: an empty field is the API server's to refuse, which
@@ -244,9 +244,16 @@ func TestReport_RestoreWindow(t *testing.T) {
 	w := lab.World(t)
 	ns := namespace(t, w, "case-18")
 	setMode(t, w, ns, "warn")
-	answer := w.Kubectl(t, "-n", ns, "create", "--dry-run=server", "-f", writeManifest(t, configMap(ns, "c", ghost())))
-	if answer.Code != 0 || !strings.Contains(answer.Out, "Warning: metadata.ownerReferences[0]") {
-		t.Errorf("got %+v", answer)
+	alpha := site(t, w, ns, "alpha")
+	stale := reference(alpha, "Site")
+	stale.UID = staleUID
+	asOutsider(t, w)
+	for user, as := range identities() {
+		answer := w.Kubectl(t, append(as, "-n", ns, "create", "--dry-run=server", "-f", writeManifest(t, configMap(ns, "c", stale)))...)
+		told := strings.Contains(answer.Out, string(alpha.GetUID()))
+		if answer.Code != 0 || !strings.Contains(answer.Out, "Warning: metadata.ownerReferences[0]") || told != (user == administrator) {
+			t.Errorf("%s: got %+v", user, answer)
+		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -18,19 +19,85 @@ const authenticated = "system:authenticated"
 // allow gives a user permissions, in a namespace or, with "", everywhere.
 func allow(t *testing.T, w *world.World, user, namespace string, rules ...rbacv1.PolicyRule) {
 	t.Helper()
+	w.Create(t, permissions(user, namespace, rules...)...)
+}
+
+// permissions are a role and its binding.
+func permissions(user, namespace string, rules ...rbacv1.PolicyRule) []client.Object {
 	meta := metav1.ObjectMeta{Name: "may:" + user, Namespace: namespace}
 	subject := []rbacv1.Subject{{Kind: rbacv1.UserKind, APIGroup: rbacv1.GroupName, Name: user}}
 	ref := rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: meta.Name}
 	if namespace != "" {
-		w.Create(t, &rbacv1.Role{ObjectMeta: meta, Rules: rules}, &rbacv1.RoleBinding{ObjectMeta: meta, RoleRef: ref, Subjects: subject})
-		return
+		return []client.Object{&rbacv1.Role{ObjectMeta: meta, Rules: rules}, &rbacv1.RoleBinding{ObjectMeta: meta, RoleRef: ref, Subjects: subject}}
 	}
 	ref.Kind = "ClusterRole"
-	w.Create(t, &rbacv1.ClusterRole{ObjectMeta: meta, Rules: rules}, &rbacv1.ClusterRoleBinding{ObjectMeta: meta, RoleRef: ref, Subjects: subject})
+	return []client.Object{&rbacv1.ClusterRole{ObjectMeta: meta, Rules: rules}, &rbacv1.ClusterRoleBinding{ObjectMeta: meta, RoleRef: ref, Subjects: subject}}
 }
 
 func rule(group string, resources []string, verbs ...string) rbacv1.PolicyRule {
 	return rbacv1.PolicyRule{APIGroups: []string{group}, Resources: resources, Verbs: verbs}
+}
+
+// outsider is a user who may write everything and read nothing that owns, in every test
+// of this package.
+const outsider = "outsider"
+
+// administrator is who is asked as where nothing else is said.
+const administrator = "administrator"
+
+// outsiderRules are what an outsider may do. kubectl reads what it patches or replaces.
+func outsiderRules() []rbacv1.PolicyRule {
+	read := rule("", []string{"configmaps", "services", "services/status"}, "get")
+	read.ResourceNames = []string{"there", "applied", "fresh"}
+	return []rbacv1.PolicyRule{rule("*", []string{"*"}, "create", "update", "patch"), read}
+}
+
+// identities are the flags by which kubectl asks as administrator and as outsider.
+func identities() map[string][]string {
+	return map[string][]string{administrator: nil, outsider: {"--as=" + outsider, "--as-group=" + authenticated}}
+}
+
+// asOutsider is a client of the outsider, whose permissions count.
+func asOutsider(t *testing.T, w *world.World) client.Client {
+	t.Helper()
+	c := w.As(t, outsider, authenticated)
+	await(t, "the outsider may write", func() error { return c.Create(t.Context(), configMap("default", "probe"), client.DryRunAll) })
+	return c
+}
+
+// wantDeniedToBoth fails the test unless the guard denies a request to the administrator,
+// with these words, and to the outsider, who is told no uid of these owners.
+func wantDeniedToBoth(t *testing.T, w *world.World, request func(client.Client) error, owners []client.Object, words ...string) {
+	t.Helper()
+	wantDenied(t, request(w.Client), words...)
+	err := request(asOutsider(t, w))
+	wantDenied(t, err)
+	told, err := json.Marshal(status(t, err)) // with the causes
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantSilent(t, string(told), owners...)
+}
+
+// wantSilent fails the test if what the outsider is told holds the uid of an owner.
+func wantSilent(t *testing.T, told string, owners ...client.Object) {
+	t.Helper()
+	for _, o := range owners {
+		if o.GetUID() == "" {
+			t.Fatalf("%s has no uid that could be told", o.GetName())
+		}
+		if strings.Contains(told, string(o.GetUID())) {
+			t.Errorf("who may not read %s learns its uid:\n%s", o.GetName(), told)
+		}
+	}
+}
+
+// creates is a request for an object, by dry-run.
+func creates(t *testing.T, object client.Object) func(client.Client) error {
+	return func(c client.Client) error {
+		// An object that was denied has changed nothing in what is sent next.
+		return c.Create(t.Context(), object, client.DryRunAll)
+	}
 }
 
 // await waits until a user may do what the check does: the API server learns of

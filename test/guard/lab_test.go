@@ -28,15 +28,22 @@ func TestLab(t *testing.T) {
 	}
 	alpha := owner("op-own", "alpha")
 	w.Get(t, alpha)
-	var told strings.Builder
-	try := func(name string) {
-		manifest := strings.ReplaceAll(file(name), "ALPHA_UID", string(alpha.GetUID()))
-		told.WriteString("$ try " + name + "\n" + w.KubectlWith(t, manifest, "create", "-f", "-").Out)
+	var told, outside strings.Builder
+	manifest := func(name string) string {
+		return strings.ReplaceAll(file(name), "ALPHA_UID", string(alpha.GetUID()))
 	}
+	try := func(name string) {
+		told.WriteString("$ try " + name + "\n" + w.KubectlWith(t, manifest(name), "create", "-f", "-").Out)
+	}
+	asOutsider(t, w)
 	for _, name := range []string{"alpha-good.yaml", "alpha-bad.yaml", "alpha-remote.yaml", "alpha-space.yaml"} {
+		answer := w.KubectlWith(t, manifest(name), append(identities()[outsider], "create", "--dry-run=server", "-f", "-")...)
+		outside.WriteString("$ try " + name + "\n" + answer.Out)
 		try(name)
 	}
 	golden(t, "lab.txt", told.String())
+	golden(t, "lab-outsider.txt", outside.String())
+	wantSilent(t, outside.String(), alpha)
 
 	// The same without the guard: the collector does what the denials said.
 	setMode(t, w, "op-own", "off")

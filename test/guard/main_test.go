@@ -31,7 +31,7 @@ var siteType = live.Definition{
 	Group: "own.labhub.io", Kind: "Site", Namespaced: true, Versions: []live.Version{{Name: "v1"}, {Name: "v1beta1"}},
 }
 
-// prepare installs the types that own and are owned.
+// prepare installs the types that own and are owned, and what the outsider may do.
 func prepare(ctx context.Context, w *world.World) error {
 	cluster, err := live.New(w.Admin)
 	if err != nil {
@@ -39,6 +39,11 @@ func prepare(ctx context.Context, w *world.World) error {
 	}
 	for _, d := range append(live.Definitions(), siteType) {
 		if err := cluster.Define(ctx, d); err != nil {
+			return err
+		}
+	}
+	for _, permission := range permissions(outsider, "", outsiderRules()...) {
+		if err := w.Client.Create(ctx, permission); err != nil {
 			return err
 		}
 	}

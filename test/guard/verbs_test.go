@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -62,13 +63,13 @@ func writeManifest(t *testing.T, object *corev1.ConfigMap) string {
 	return path
 }
 
-// TestVerbs: every way in which kubectl can write a reference is denied alike, and the
-// object stays as it was.
+// TestVerbs: every way in which kubectl can write a reference is denied alike, whoever
+// asks, and the object stays as it was. The outsider is not told the uid.
 func TestVerbs(t *testing.T) {
 	t.Parallel()
 	w := lab.World(t)
 	ns := namespace(t, w, "verbs")
-	site(t, w, ns, "alpha")
+	alpha := site(t, w, ns, "alpha")
 	bad := metav1.OwnerReference{APIVersion: "own.labhub.io/v1", Kind: "Site", Name: "alpha", UID: staleUID}
 	w.Create(t, configMap(ns, "there"))
 	w.Create(t, &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "there"}, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}}})
@@ -81,8 +82,7 @@ func TestVerbs(t *testing.T) {
 	object := fmt.Sprintf(`{"metadata":{"ownerReferences":%s}}`, refs)
 	operations := fmt.Sprintf(`[{"op":"add","path":"/metadata/ownerReferences","value":%s}]`, refs)
 	there, applied, fresh := writeManifest(t, configMap(ns, "there", bad)), writeManifest(t, configMap(ns, "applied", bad)), writeManifest(t, configMap(ns, "fresh", bad))
-	var told strings.Builder
-	for _, line := range [][]string{
+	lines := [][]string{
 		{"create", "-f", fresh},
 		{"create", "--dry-run=server", "-f", fresh},
 		{"apply", "-f", fresh},
@@ -96,18 +96,26 @@ func TestVerbs(t *testing.T) {
 		{"patch", "configmap", "there", "--type=json", "-p", operations},
 		{"patch", "service", "there", "--subresource=status", "--type=merge", "-p", object},
 		{"patch", "service", "there", "--subresource=status", "--type=json", "-p", operations},
-	} {
-		answer := w.Kubectl(t, append([]string{"-n", ns}, line...)...)
-		if answer.Code != 1 {
-			t.Errorf("kubectl %q: exit code %d, want 1", line, answer.Code)
-		}
-		text := strings.Join(line, " ") + "\n" + answer.Out
-		for _, path := range []string{there, applied, fresh} {
-			text = strings.ReplaceAll(text, path, filepath.Base(path))
-		}
-		told.WriteString("$ kubectl " + text)
 	}
-	golden(t, "verbs.txt", told.String())
+	asOutsider(t, w)
+	for user, as := range identities() {
+		var told strings.Builder
+		for _, line := range lines {
+			answer := w.Kubectl(t, slices.Concat([]string{"-n", ns}, as, line)...)
+			if answer.Code != 1 {
+				t.Errorf("kubectl %q as %s: exit code %d, want 1", line, user, answer.Code)
+			}
+			text := strings.Join(line, " ") + "\n" + answer.Out
+			for _, path := range []string{there, applied, fresh} {
+				text = strings.ReplaceAll(text, path, filepath.Base(path))
+			}
+			told.WriteString("$ kubectl " + text)
+		}
+		if user == outsider {
+			wantSilent(t, told.String(), alpha)
+		}
+		golden(t, "verbs-"+user+".txt", told.String())
+	}
 	for _, left := range []client.Object{configMap(ns, "there"), configMap(ns, "applied"), &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "there"}}} {
 		w.Get(t, left)
 		if len(left.GetOwnerReferences()) != 0 {
@@ -116,7 +124,7 @@ func TestVerbs(t *testing.T) {
 	}
 }
 
-// TestCauses: what is wrong is told to machines too.
+// TestCauses: what is wrong is told to machines too, to each what may be told.
 func TestCauses(t *testing.T) {
 	t.Parallel()
 	w := lab.World(t)
@@ -133,6 +141,7 @@ func TestCauses(t *testing.T) {
 	if diff := cmp.Diff([]string{"metadata.ownerReferences[1].uid", "metadata.ownerReferences[2].name"}, fields); diff != "" {
 		t.Errorf("causes (-want +got):\n%s", diff)
 	}
+	wantDeniedToBoth(t, w, creates(t, configMap(ns, "c", stale)), []client.Object{alpha}, "has uid")
 }
 
 // TestStaleUID: an owner that was made anew is another one, and sixty pairs that are made
@@ -151,7 +160,7 @@ func TestStaleUID(t *testing.T) {
 	w.Delete(t, alpha)
 	w.AwaitGone(t, owner(ns, "again"))
 	now := site(t, w, ns, "again")
-	wantDenied(t, w.Client.Create(t.Context(), configMap(ns, "late", before)), string(now.GetUID()), "use that uid")
+	wantDeniedToBoth(t, w, creates(t, configMap(ns, "late", before)), []client.Object{now}, string(now.GetUID()), "use that uid")
 	w.Create(t, configMap(ns, "late", reference(now, "Site")))
 }
 
@@ -167,6 +176,6 @@ func TestUnchanged(t *testing.T) {
 	w.Create(t, c)
 	setMode(t, w, ns, "enforce")
 	w.Patch(t, c, `{"metadata":{"labels":{"a":"b"}}}`)
-	wantDenied(t, w.Client.Create(t.Context(), configMap(ns, "d", unknown)), "apps/v1 Deployment")
+	wantDeniedToBoth(t, w, creates(t, configMap(ns, "d", unknown)), nil, "apps/v1 Deployment")
 	w.Patch(t, c, `{"metadata":{"ownerReferences":null}}`)
 }

@@ -29,6 +29,7 @@ type backend struct {
 	ready   bool
 	gone    bool
 	open    map[net.Conn]struct{}
+	led     int // connections, those that have ended too
 }
 
 // Balance listens at an address for the replicas that will be added, until the test ends.
@@ -78,6 +79,19 @@ func (b *Balancer) Open(r *Replica) int {
 		}
 	}
 	return open
+}
+
+// Led is how many connections have led to a replica, those that have ended too.
+func (b *Balancer) Led(r *Replica) int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	led := 0
+	for _, one := range b.backends {
+		if one.replica == r {
+			led += one.led
+		}
+	}
+	return led
 }
 
 // Leads says whether new connections may come to a replica.
@@ -158,6 +172,7 @@ func (b *Balancer) count(one *backend, connection net.Conn, open bool) {
 	defer b.mu.Unlock()
 	if open {
 		one.open[connection] = struct{}{}
+		one.led++
 	} else {
 		delete(one.open, connection)
 	}

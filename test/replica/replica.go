@@ -155,11 +155,21 @@ func (r *Replica) AwaitReady(t testing.TB) {
 // as name="value", and whether there is one.
 func (r *Replica) Metric(t testing.TB, name string, labels ...string) (sum float64, found bool) {
 	t.Helper()
-	text, _, err := r.get("http://" + r.Metrics + "/metrics")
+	page, err := r.MetricsPage()
 	if err != nil {
-		t.Fatalf("reading the metrics: %v", err)
+		t.Fatal(err)
 	}
-	return Sum(t, text, name, labels...)
+	return Sum(t, page, name, labels...)
+}
+
+// MetricsPage is all metrics of the replica. While it starts, and when it has ended, there
+// is no such page.
+func (r *Replica) MetricsPage() (string, error) {
+	page, _, err := r.get("http://" + r.Metrics + "/metrics")
+	if err != nil {
+		return "", fmt.Errorf("reading the metrics: %w", err)
+	}
+	return page, nil
 }
 
 // Sum reads a metric off a page of metrics.

@@ -33,7 +33,7 @@ const (
 )
 
 // configurations reads both. One that is not there is left out: it is never made here,
-// since nobody can be allowed to make just these two.
+// since only the chart knows all of it.
 func configurations(ctx context.Context, reader client.Reader, name string) ([]configuration, error) {
 	key := client.ObjectKey{Name: name}
 	var found []configuration
