@@ -12,6 +12,8 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"labhub.io/teamspace/sandbox/node"
 )
 
 // The exit codes.
@@ -38,6 +40,9 @@ func Main(args []string, stdout, stderr io.Writer) int {
 	err := root.ExecuteContext(ctx)
 	if err == nil {
 		return success
+	}
+	if told, ok := errors.AsType[*node.ExitError](err); ok {
+		return told.Code
 	}
 	fmt.Fprintf(stderr, "sandbox: error: %v\n", err)
 	if _, ok := errors.AsType[usageError](err); ok {
@@ -73,7 +78,7 @@ TeamSpace on top.`,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usageError{fmt.Errorf("%w (`%s --help` explains the flags)", err, cmd.CommandPath())}
 	})
-	root.AddCommand(newUp(hurry), newDev(hurry), newTour(hurry), newStop(), newStart(), newRestart(), newStatus(), newRender())
+	root.AddCommand(newUp(hurry), newDev(hurry), newTour(hurry), newStop(), newStart(), newRestart(), newStatus(), newRender(), newImage(), newDown(), newNodeInit(hurry))
 	return root
 }
 

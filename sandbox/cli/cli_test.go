@@ -130,7 +130,9 @@ func TestMain_Errors(t *testing.T) {
 		"an argument to up":    {[]string{"up", "etcd"}, wrongUsage, `"etcd"`},
 		"a port too high":      {[]string{"up", "--dir", empty, "--port", "70000"}, wrongUsage, "70000"},
 		"a log, no policy":     {[]string{"up", "--dir", empty, "--audit-log", "x"}, wrongUsage, "--audit-policy"},
-		"a node":               {[]string{"up", "--dir", empty, "--node"}, wrongUsage, "not there yet"},
+		"an image, no node":    {[]string{"up", "--dir", empty, "--image", "x.tar"}, wrongUsage, "--node"},
+		"an image of nothing":  {[]string{"image", "--name", "x:1", "--output", empty + "/x.tar"}, wrongUsage, "--binary"},
+		"no binary to pack":    {[]string{"image", "--binary", "/absent", "--name", "x:1", "--output", empty + "/x.tar"}, failure, "/absent"},
 		"no binaries":          {[]string{"up", "--dir", empty}, failure, "`make sandbox` builds it"},
 		"no manager":           {[]string{"dev", "--dir", empty, "--manager", "/absent"}, failure, "`make build` builds it"},
 		"no chart":             {[]string{"dev", "--dir", empty, "--manager", "/bin/sh", "--chart", "/absent"}, failure, "/absent"},
@@ -146,7 +148,7 @@ func TestMain_Errors(t *testing.T) {
 }
 
 func TestMain_HelpNamesExamples(t *testing.T) {
-	for _, command := range []string{"", "up", "dev", "tour", "stop", "start", "restart", "status"} {
+	for _, command := range []string{"", "up", "dev", "tour", "stop", "start", "restart", "status", "image"} {
 		args := append(strings.Fields(command), "--help")
 		code, stdout, stderr := call(args...)
 		if code != success || stderr != "" || !strings.Contains(stdout, "Examples:\n  ") {

@@ -8,6 +8,7 @@ import (
 	"labhub.io/teamspace/sandbox/control"
 	"labhub.io/teamspace/sandbox/controlplane"
 	"labhub.io/teamspace/sandbox/dev"
+	"labhub.io/teamspace/sandbox/node"
 )
 
 // newStop returns the command that stops a component.
@@ -58,7 +59,10 @@ func newCommand(action control.Action, kill *bool) *cobra.Command {
 			}
 			return nil
 		},
-		ValidArgs: []string{controlplane.Etcd, controlplane.APIServer, controlplane.ControllerManager, dev.Manager},
+		ValidArgs: []string{
+			controlplane.Etcd, controlplane.APIServer, controlplane.ControllerManager, dev.Manager,
+			node.Containerd, node.Kubelet, node.Scheduler, node.Proxy,
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := checkDir(dir); err != nil {
 				return err

@@ -12,6 +12,7 @@ import (
 
 	"labhub.io/teamspace/sandbox/controlplane"
 	"labhub.io/teamspace/sandbox/directory"
+	"labhub.io/teamspace/sandbox/node"
 	"labhub.io/teamspace/sandbox/process"
 	"labhub.io/teamspace/sandbox/world"
 )
@@ -22,6 +23,8 @@ type planeOptions struct {
 	port                                int
 	auditPolicy, auditLog               string
 	etcdFlags, apiServerFlags, kcmFlags []string
+	// network is not a flag: it follows from the command.
+	network controlplane.Network
 }
 
 // addTo declares the flags.
@@ -51,7 +54,7 @@ func (o *planeOptions) prepare() (*directory.Directory, *controlplane.Plane, err
 		return nil, nil, err
 	}
 	options := controlplane.Options{
-		Binaries: folder, Port: o.port,
+		Binaries: folder, Port: o.port, Network: o.network,
 		Flags: map[string][]string{
 			controlplane.Etcd:              o.etcdFlags,
 			controlplane.APIServer:         o.apiServerFlags,
@@ -107,7 +110,8 @@ func absolute(path string) (string, error) {
 // newUp returns the command that runs a control plane.
 func newUp(hurry <-chan struct{}) *cobra.Command {
 	var o planeOptions
-	var node bool
+	var withNode bool
+	var images []string
 	cmd := &cobra.Command{
 		Use:   "up --dir DIR",
 		Short: "Run a control plane in the foreground",
@@ -116,18 +120,32 @@ foreground. Once all of it serves, DIR/kubeconfig is an administrator's and the
 empty file DIR/ready is there. SIGINT or SIGTERM ends all of it within ten
 seconds; a second signal does not wait for a clean end.
 
+With --node also a real node: containerd, kubelet, kube-scheduler and kube-proxy,
+in namespaces of their own, which go with the sandbox. That needs Linux and root,
+and installs Debian packages that are missing. The API server then has an address
+of the node instead of loopback, which only this machine reaches.
+
 The same directory can be used again: data and certificates are kept in it.`,
 		Example: `  sandbox up --dir /tmp/sandbox
 
   # Count the requests of a user.
   sandbox up --dir /tmp/sandbox --audit-policy policy.yaml --audit-log /tmp/audit.log
 
+  # With a node that has an image, made with no registry.
+  sandbox image --binary bin/manager --name labhub.io/teamspace/manager:0.1.0 --output manager.tar
+  sandbox up --dir /tmp/sandbox --node --image manager.tar
+
   # A garbage collector with more workers.
   sandbox up --dir /tmp/sandbox --controller-manager-flag concurrent-gc-syncs=50`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if node {
-				return usageError{errors.New("--node is not there yet: the sandbox runs a control plane without nodes")}
+			switch {
+			case len(images) > 0 && !withNode:
+				return usageError{errors.New("--image needs --node: without a node nothing runs an image")}
+			case withNode && !node.Inside():
+				return enterNode(cmd, o, hurry)
+			case withNode:
+				return runWithNode(cmd, o, images, hurry)
 			}
 			dir, plane, err := o.prepare()
 			if err != nil {
@@ -140,7 +158,8 @@ The same directory can be used again: data and certificates are kept in it.`,
 		},
 	}
 	o.addTo(cmd)
-	cmd.Flags().BoolVar(&node, "node", false, "with a real node (not there yet)")
+	cmd.Flags().BoolVar(&withNode, "node", false, "with a real node, on Linux as root")
+	cmd.Flags().StringArrayVar(&images, "image", nil, "an archive of an image that the node has from the start; repeatable")
 	return cmd
 }
 

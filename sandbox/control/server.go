@@ -22,7 +22,12 @@ type Server struct {
 
 // Serve opens an endpoint for what is commanded, and publishes it in dir.
 func Serve(dir string, commanded Commanded) (*Server, error) {
-	listener, err := net.Listen("tcp", net.JoinHostPort(port.Loopback, "0"))
+	return ServeAt(port.Loopback, dir, commanded)
+}
+
+// ServeAt does the same at another address of this machine.
+func ServeAt(host, dir string, commanded Commanded) (*Server, error) {
+	listener, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
 	if err != nil {
 		return nil, fmt.Errorf("opening the control endpoint: %w", err)
 	}

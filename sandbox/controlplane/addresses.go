@@ -19,7 +19,7 @@ type addresses struct {
 
 // chooseAddresses takes those of the file where they are free, others where
 // not, and writes the file. A wanted port of the API server has to be free.
-func chooseAddresses(file string, wanted int) (addresses, error) {
+func chooseAddresses(file, host string, wanted int) (addresses, error) {
 	var a addresses
 	if data, err := os.ReadFile(file); err == nil {
 		// A file that cannot be read is like none: any free address will do.
@@ -27,14 +27,18 @@ func chooseAddresses(file string, wanted int) (addresses, error) {
 	}
 	picker := port.NewPicker()
 	if wanted != 0 {
-		address, err := apiServerAddress(wanted)
+		address, err := apiServerAddress(host, wanted)
 		if err != nil {
 			return a, fmt.Errorf("choosing the address of %s: %w", APIServer, err)
 		}
 		a.APIServer = address
 	}
 	for _, address := range []*string{&a.APIServer, &a.Etcd, &a.EtcdPeer, &a.ControllerManager} {
-		free, err := picker.Prefer(*address)
+		at := port.Loopback
+		if address == &a.APIServer {
+			at = host
+		}
+		free, err := picker.PreferAt(at, *address)
 		if err != nil {
 			return a, err
 		}

@@ -59,9 +59,8 @@ func (p *Plane) APIServer() process.Definition {
 		{"bind-address", host},
 		{"advertise-address", host},
 		{"secure-port", portNumber},
-		// Its reconciler would publish a loopback address, which is refused.
-		{"endpoint-reconciler-type", "none"},
-		{"service-cluster-ip-range", serviceRange},
+		{"endpoint-reconciler-type", p.endpointReconciler()},
+		{"service-cluster-ip-range", p.options.Network.ServiceRange},
 		{"etcd-servers", "https://" + p.addresses.Etcd},
 		{"etcd-cafile", f.etcdCA.CertFile},
 		{"etcd-certfile", f.etcdClient.CertFile},
@@ -83,6 +82,9 @@ func (p *Plane) APIServer() process.Definition {
 		{"proxy-client-cert-file", f.frontProxyClient.CertFile},
 		{"proxy-client-key-file", f.frontProxyClient.KeyFile},
 	}
+	if p.options.Network.Nodes {
+		args = append(args, p.kubeletAccess()...)
+	}
 	if p.options.AuditPolicy != "" {
 		args = append(args, [2]string{"audit-policy-file", p.options.AuditPolicy}, [2]string{"audit-log-path", p.auditLog()})
 	}
@@ -90,6 +92,26 @@ func (p *Plane) APIServer() process.Definition {
 	d.Addresses = map[string]string{"https": p.addresses.APIServer}
 	d.Ready = newProbe(f.ca, f.admin, p.URL()+"/readyz").ready
 	return d
+}
+
+// endpointReconciler says who keeps the endpoint of the Service kubernetes: nobody, where it
+// would publish a loopback address, which is refused.
+func (p *Plane) endpointReconciler() string {
+	if p.options.Network.Nodes {
+		return "lease"
+	}
+	return "none"
+}
+
+// kubeletAccess is how the API server reaches a kubelet, for logs and exec.
+func (p *Plane) kubeletAccess() flags {
+	f := p.files
+	return flags{
+		{"kubelet-certificate-authority", f.ca.CertFile},
+		{"kubelet-client-certificate", f.admin.CertFile},
+		{"kubelet-client-key", f.admin.KeyFile},
+		{"kubelet-preferred-address-types", "InternalIP"},
+	}
 }
 
 // auditLog is where kube-apiserver writes its audit log.

@@ -28,16 +28,24 @@ const (
 	ControllerManager = "kube-controller-manager"
 )
 
-const (
-	// serviceRange holds the ClusterIPs. It is a part of 127.0.0.0/8, all of
-	// which is loopback: the API server reaches a webhook behind a Service at
-	// its ClusterIP without anything that programs the network.
-	serviceRange = "127.64.0.0/16"
-	// kubernetesServiceIP is what the Service kubernetes in default gets.
-	kubernetesServiceIP = "127.64.0.1"
-	// startTimeout is for a machine that is busy with something else as well.
-	startTimeout = 60 * time.Second
-)
+// startTimeout is for a machine that is busy with something else as well.
+const startTimeout = 60 * time.Second
+
+// Network is where the API server is reached.
+type Network struct {
+	// Address is where it listens.
+	Address string
+	// ServiceRange holds the ClusterIPs, ServiceAddress the first of them, which the Service
+	// kubernetes in default gets.
+	ServiceRange, ServiceAddress string
+	// Nodes tells that pods run, which ask for the API server by that Service.
+	Nodes bool
+}
+
+// Local is the network of a control plane without nodes. Its ClusterIPs are a part of
+// 127.0.0.0/8, all of which is loopback: the API server reaches a webhook behind a Service
+// at its ClusterIP without anything that programs the network.
+var Local = Network{Address: port.Loopback, ServiceRange: "127.64.0.0/16", ServiceAddress: "127.64.0.1"}
 
 // Options are the choices that a user of the control plane has.
 type Options struct {
@@ -45,6 +53,8 @@ type Options struct {
 	Binaries string
 	// Port is that of kube-apiserver; 0 leaves the choice to the sandbox.
 	Port int
+	// Network is where the API server is and what it gives to Services; nothing means Local.
+	Network Network
 	// AuditPolicy and AuditLog are files for kube-apiserver. Without a policy
 	// there is no audit log.
 	AuditPolicy, AuditLog string
@@ -68,12 +78,15 @@ func Prepare(dir *directory.Directory, options Options) (*Plane, error) {
 	if err := FindBinaries(options.Binaries, Etcd, APIServer, ControllerManager); err != nil {
 		return nil, err
 	}
+	if options.Network == (Network{}) {
+		options.Network = Local
+	}
 	kcm := controllerManagerIdentity(flags{}.with(options.Flags[ControllerManager]))
-	files, err := makeCredentials(dir.Path("pki"), kcm)
+	files, err := makeCredentials(dir.Path("pki"), kcm, options.Network)
 	if err != nil {
 		return nil, err
 	}
-	chosen, err := chooseAddresses(dir.Path("addresses.json"), options.Port)
+	chosen, err := chooseAddresses(dir.Path("addresses.json"), options.Network.Address, options.Port)
 	if err != nil {
 		return nil, err
 	}
@@ -151,8 +164,8 @@ func FindBinaries(folder string, names ...string) error {
 }
 
 // apiServerAddress is the address that a wanted port stands for.
-func apiServerAddress(wanted int) (string, error) {
-	address := net.JoinHostPort(port.Loopback, strconv.Itoa(wanted))
+func apiServerAddress(host string, wanted int) (string, error) {
+	address := net.JoinHostPort(host, strconv.Itoa(wanted))
 	return address, port.CheckFree(address)
 }
 

@@ -149,7 +149,7 @@ func TestFindBinaries(t *testing.T) {
 func TestChooseAddresses(t *testing.T) {
 	choose := func(t *testing.T, file string, wanted int) addresses {
 		t.Helper()
-		a, err := chooseAddresses(file, wanted)
+		a, err := chooseAddresses(file, port.Loopback, wanted)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -210,7 +210,7 @@ func TestChooseAddresses(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer listener.Close()
-		_, err = chooseAddresses(file, wanted)
+		_, err = chooseAddresses(file, port.Loopback, wanted)
 		if inUse, ok := errors.AsType[*port.InUseError](err); !ok || inUse.Address != free {
 			t.Errorf("chooseAddresses() = %v, want an InUseError for %s", err, free)
 		}

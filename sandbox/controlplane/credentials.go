@@ -10,6 +10,7 @@ import (
 
 // credentials are the keys and certificates of the control plane.
 type credentials struct {
+	store                                                            *pki.Store
 	ca, apiServer, admin, controllerManager, controllerManagerServer *pki.Pair
 	etcdCA, etcd, etcdClient                                         *pki.Pair
 	frontProxyCA, frontProxyClient                                   *pki.Pair
@@ -19,12 +20,12 @@ type credentials struct {
 // makeCredentials makes them in the folder, or reads them from it. There are
 // three authorities, as in a cluster of kubeadm: a certificate for the one
 // purpose must not be good for another.
-func makeCredentials(folder string, kcm pki.Identity) (*credentials, error) {
+func makeCredentials(folder string, kcm pki.Identity, network Network) (*credentials, error) {
 	store, err := pki.Open(folder)
 	if err != nil {
 		return nil, err
 	}
-	c := &credentials{}
+	c := &credentials{store: store}
 	for _, authority := range []struct {
 		pair       **pki.Pair
 		file, name string
@@ -38,7 +39,7 @@ func makeCredentials(folder string, kcm pki.Identity) (*credentials, error) {
 		}
 	}
 	local := []string{"localhost", port.Loopback}
-	inCluster := append(local, kubernetesServiceIP,
+	inCluster := append(local, network.Address, network.ServiceAddress,
 		"kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local")
 	for _, leaf := range []struct {
 		pair      **pki.Pair

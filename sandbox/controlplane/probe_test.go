@@ -22,7 +22,7 @@ type server struct {
 // serve answers with the handler until the test ends.
 func serve(t *testing.T, handler http.HandlerFunc) server {
 	t.Helper()
-	c, err := makeCredentials(t.TempDir(), controllerManagerIdentity(nil))
+	c, err := makeCredentials(t.TempDir(), controllerManagerIdentity(nil), Local)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +63,7 @@ func TestProbe(t *testing.T) {
 
 func TestProbe_TrustsItsAuthorityOnly(t *testing.T) {
 	s := serve(t, func(http.ResponseWriter, *http.Request) {})
-	other, err := makeCredentials(t.TempDir(), controllerManagerIdentity(nil))
+	other, err := makeCredentials(t.TempDir(), controllerManagerIdentity(nil), Local)
 	if err != nil {
 		t.Fatal(err)
 	}

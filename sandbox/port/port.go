@@ -71,15 +71,19 @@ func (p *Picker) FreeAt(host string) (string, error) {
 }
 
 // Prefer returns the address if it is free, and any other free one if not.
-func (p *Picker) Prefer(address string) (string, error) {
+func (p *Picker) Prefer(address string) (string, error) { return p.PreferAt(Loopback, address) }
+
+// PreferAt does the same on another address of this machine: only the port of the one
+// that is preferred counts.
+func (p *Picker) PreferAt(host, address string) (string, error) {
 	if _, text, err := net.SplitHostPort(address); err == nil {
 		if wanted, err := strconv.Atoi(text); err == nil && wanted > 0 {
-			if address, ok := p.take(Loopback, wanted); ok {
+			if address, ok := p.take(host, wanted); ok {
 				return address, nil
 			}
 		}
 	}
-	return p.Free()
+	return p.FreeAt(host)
 }
 
 // take reserves the port if nothing listens on it.

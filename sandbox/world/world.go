@@ -13,6 +13,7 @@ import (
 
 	"labhub.io/teamspace/sandbox/control"
 	"labhub.io/teamspace/sandbox/directory"
+	"labhub.io/teamspace/sandbox/port"
 	"labhub.io/teamspace/sandbox/process"
 )
 
@@ -45,6 +46,8 @@ type Config struct {
 	Serving func(context.Context) error
 	// Finish, if set, runs when the whole serves, before it is marked ready.
 	Finish func(context.Context) error
+	// Address is where commands are taken; nothing means loopback.
+	Address string
 	// Hurry is closed when a person does not want to wait for a clean stop.
 	Hurry <-chan struct{}
 }
@@ -163,7 +166,7 @@ func (w *World) serve(ctx context.Context, began time.Time) error {
 			return cause(ctx, err)
 		}
 	}
-	endpoint, err := control.Serve(w.config.Directory.Path(), w)
+	endpoint, err := control.ServeAt(cmp.Or(w.config.Address, port.Loopback), w.config.Directory.Path(), w)
 	if err != nil {
 		return err
 	}

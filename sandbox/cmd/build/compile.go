@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -20,7 +21,7 @@ const tailLines = 25
 // that the binary was there already, or was only linked.
 func compile(ctx context.Context, t target, path, ldflags string, out *progress) (int, error) {
 	out.note("finding the packages")
-	list, err := goOutput(ctx, out, "list", "-deps", t.pkg)
+	list, err := goOutput(ctx, out, slices.Concat([]string{"list", "-deps"}, t.flags(), []string{t.pkg})...)
 	if err != nil {
 		return 0, fmt.Errorf("listing the packages of %s: %w", t.binary, err)
 	}
@@ -31,6 +32,7 @@ func compile(ctx context.Context, t target, path, ldflags string, out *progress)
 	out.note("looking which of %d packages have to be compiled", len(packages))
 
 	compiled := 0
+	args := slices.Concat([]string{"build", "-v"}, t.flags(), []string{"-ldflags", ldflags, "-o", path, t.pkg})
 	tail, err := goLines(ctx, io.Discard, func(line string) bool {
 		if !packages[line] {
 			return out.downloading(line)
@@ -38,7 +40,7 @@ func compile(ctx context.Context, t target, path, ldflags string, out *progress)
 		compiled++
 		out.note("compiled %d packages of at most %d", compiled, len(packages))
 		return true
-	}, "build", "-v", "-ldflags", ldflags, "-o", path, t.pkg)
+	}, args...)
 	if err != nil {
 		return compiled, fmt.Errorf("building %s from %s: %w%s", t.binary, t.pkg, err, tail)
 	}

@@ -1,11 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -90,13 +92,14 @@ func TestKubernetesVersion_IsTheOneOfTheModule(t *testing.T) {
 
 func TestTargets_AreRequiredByTheModule(t *testing.T) {
 	t.Chdir(filepath.Join("..", ".."))
-	data, err := os.ReadFile("go.mod")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, target := range targets {
+	for _, target := range slices.Concat(targets, nodeTargets) {
+		file := cmp.Or(target.modfile, "go.mod")
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
 		if target.pinned && !strings.Contains(string(data), "\t"+target.pkg+"\n") {
-			t.Errorf("go.mod does not list %s as a tool: `go mod tidy` would drop what it needs", target.pkg)
+			t.Errorf("%s does not list %s as a tool: `go mod tidy` would drop what it needs", file, target.pkg)
 		}
 	}
 }
@@ -105,13 +108,13 @@ func TestFingerprint(t *testing.T) {
 	module(t, "package main\n\nfunc main() {}\n")
 	digestOf := func(ldflags string) string {
 		t.Helper()
-		digest, err := fingerprint(t.Context(), ldflags)
+		digest, err := fingerprint(t.Context(), ldflags, "")
 		if err != nil {
 			t.Fatal(err)
 		}
 		return digest
 	}
-	if _, err := fingerprint(t.Context(), ""); err == nil {
+	if _, err := fingerprint(t.Context(), "", ""); err == nil {
 		t.Error("fingerprint() without go.sum succeeded")
 	}
 	if err := os.WriteFile("go.sum", nil, 0o600); err != nil {
@@ -124,10 +127,33 @@ func TestFingerprint(t *testing.T) {
 	if digestOf("b") == first {
 		t.Error("other flags have the same fingerprint")
 	}
+	for _, name := range []string{"other.mod", "other.sum"} {
+		if err := os.WriteFile(name, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if other, err := fingerprint(t.Context(), "a", "other.mod"); err != nil || other == first {
+		t.Errorf("fingerprint() by another file is the same, %v", err)
+	}
 	if err := os.WriteFile("go.sum", []byte("changed"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if digestOf("a") == first {
 		t.Error("other modules have the same fingerprint")
+	}
+}
+
+func TestTarget_Flags(t *testing.T) {
+	for name, tc := range map[string]struct {
+		target target
+		want   []string
+	}{
+		"pinned by go.mod":      {target: target{binary: "a"}},
+		"pinned by another one": {target: target{modfile: "go.b.mod"}, want: []string{"-modfile=go.b.mod"}},
+		"with tags":             {target: target{modfile: "go.b.mod", tags: "x,y"}, want: []string{"-modfile=go.b.mod", "-tags=x,y"}},
+	} {
+		if got := tc.target.flags(); !slices.Equal(got, tc.want) {
+			t.Errorf("%s: flags = %q, want %q", name, got, tc.want)
+		}
 	}
 }

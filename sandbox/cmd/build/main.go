@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"time"
 )
@@ -24,6 +25,9 @@ type target struct {
 	// pinned tells that the package comes from the module cache: its source
 	// cannot change while go.mod and go.sum stay as they are.
 	pinned bool
+	// modfile, if set, is the file that pins the package instead of go.mod; tags
+	// leave out what would have to be linked against C.
+	modfile, tags string
 }
 
 // targets are in build order. kube-apiserver is first among the large ones
@@ -36,11 +40,43 @@ var targets = []target{
 	{binary: "sandbox", pkg: "labhub.io/teamspace/sandbox/cmd/sandbox"},
 }
 
+// containerd has versions of what Kubernetes uses too, which must not be those
+// of the control plane; so its requirements are in a file of their own.
+const (
+	containerdFile = "go.containerd.mod"
+	containerdTags = "no_btrfs,no_devmapper,no_zfs"
+)
+
+// nodeTargets are what a node needs besides. Nothing else does, so they are
+// built when a node is asked for.
+var nodeTargets = []target{
+	{binary: "kubelet", pkg: "k8s.io/kubernetes/cmd/kubelet", pinned: true},
+	{binary: "kube-scheduler", pkg: "k8s.io/kubernetes/cmd/kube-scheduler", pinned: true},
+	{binary: "kube-proxy", pkg: "k8s.io/kubernetes/cmd/kube-proxy", pinned: true},
+	{binary: "containerd", pkg: "github.com/containerd/containerd/v2/cmd/containerd", pinned: true, modfile: containerdFile, tags: containerdTags},
+	{binary: "containerd-shim-runc-v2", pkg: "github.com/containerd/containerd/v2/cmd/containerd-shim-runc-v2", pinned: true, modfile: containerdFile, tags: containerdTags},
+	{binary: "ctr", pkg: "github.com/containerd/containerd/v2/cmd/ctr", pinned: true, modfile: containerdFile, tags: containerdTags},
+	{binary: "pause", pkg: "labhub.io/teamspace/sandbox/cmd/pause"},
+}
+
+// flags are those of the go command for the target.
+func (t target) flags() []string {
+	var flags []string
+	if t.modfile != "" {
+		flags = append(flags, "-modfile="+t.modfile)
+	}
+	if t.tags != "" {
+		flags = append(flags, "-tags="+t.tags)
+	}
+	return flags
+}
+
 func main() {
 	bin := flag.String("bin", "../bin", "the directory that the binaries go to; it is made if need be")
+	node := flag.Bool("node", false, "build what a node needs too")
 	force := flag.Bool("force", false, "ask the compiler even where nothing seems to have changed")
 	flag.Usage = func() {
-		fmt.Fprintf(flag.CommandLine.Output(), "Builds sandbox, etcd, kube-apiserver, kube-controller-manager and kubectl.\nRun it in the folder of the sandbox module: go run ./cmd/build --bin ../bin\n\n")
+		fmt.Fprintf(flag.CommandLine.Output(), "Builds sandbox, etcd, kube-apiserver, kube-controller-manager and kubectl, and with --node what a node needs.\nRun it in the folder of the sandbox module: go run ./cmd/build --bin ../bin\n\n")
 		flag.PrintDefaults()
 	}
 	flag.Parse()
@@ -48,16 +84,20 @@ func main() {
 		fmt.Fprintf(os.Stderr, "build: unexpected argument %q\n", flag.Arg(0))
 		os.Exit(2)
 	}
+	wanted := targets
+	if *node {
+		wanted = slices.Concat(targets, nodeTargets)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, *bin, *force); err != nil {
+	if err := run(ctx, *bin, wanted, *force); err != nil {
 		fmt.Fprintf(os.Stderr, "build: %v\n", err)
 		os.Exit(1) //nolint:gocritic // nothing is deferred that the end of the process does not do
 	}
 }
 
-// run builds every target into bin, and says what it does on standard error.
-func run(ctx context.Context, bin string, force bool) error {
+// run builds every wanted target into bin, and says what it does on standard error.
+func run(ctx context.Context, bin string, wanted []target, force bool) error {
 	began := time.Now()
 	dir, err := filepath.Abs(bin)
 	if err != nil {
@@ -73,17 +113,17 @@ func run(ctx context.Context, bin string, force bool) error {
 	if err != nil {
 		return err
 	}
-	inputs, err := fingerprint(ctx, version.ldflags())
-	if err != nil {
-		return err
-	}
 	stamps := readStamps(dir)
 	built := 0
-	for i, t := range targets {
+	for i, t := range wanted {
+		inputs, err := fingerprint(ctx, version.ldflags(), t.modfile)
+		if err != nil {
+			return err
+		}
 		if t.pinned && !force && stamps.current(t.binary, inputs) {
 			continue
 		}
-		out.begin(fmt.Sprintf("[%d/%d] %s", i+1, len(targets), t.binary))
+		out.begin(fmt.Sprintf("[%d/%d] %s", i+1, len(wanted), t.binary))
 		compiled, err := compile(ctx, t, filepath.Join(dir, t.binary), version.ldflags(), out)
 		if err != nil {
 			return err
@@ -97,9 +137,9 @@ func run(ctx context.Context, bin string, force bool) error {
 		}
 	}
 	if built == 0 {
-		out.line("%d binaries in %s are up to date with Kubernetes %s (%s)", len(targets), bin, version.git, roundSeconds(time.Since(began)))
+		out.line("%d binaries in %s are up to date with Kubernetes %s (%s)", len(wanted), bin, version.git, roundSeconds(time.Since(began)))
 		return nil
 	}
-	out.line("%d binaries in %s, Kubernetes %s, after %s", len(targets), bin, version.git, roundSeconds(time.Since(began)))
+	out.line("%d binaries in %s, Kubernetes %s, after %s", len(wanted), bin, version.git, roundSeconds(time.Since(began)))
 	return nil
 }

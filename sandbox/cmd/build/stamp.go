@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"time"
 )
 
@@ -67,10 +69,11 @@ func (s stamps) record(binary, inputs string) error {
 }
 
 // fingerprint is a digest of everything that decides what a binary from the
-// module cache looks like.
-func fingerprint(ctx context.Context, ldflags string) (string, error) {
+// module cache looks like. Without a file of its own go.mod pins it.
+func fingerprint(ctx context.Context, ldflags, modfile string) (string, error) {
+	modfile = cmp.Or(modfile, "go.mod")
 	digest := sha256.New()
-	for _, name := range []string{"go.mod", "go.sum"} {
+	for _, name := range []string{modfile, strings.TrimSuffix(modfile, ".mod") + ".sum"} {
 		data, err := os.ReadFile(name)
 		if err != nil {
 			return "", fmt.Errorf("reading %s of the sandbox module (is this its folder?): %w", name, err)
