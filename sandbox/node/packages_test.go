@@ -2,6 +2,7 @@ package node
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -20,12 +21,7 @@ func TestMissing(t *testing.T) {
 	} {
 		gone := strings.Fields(tc.absent)
 		got := missing(requirements, func(program string, _ []string) bool {
-			for _, one := range gone {
-				if one == program {
-					return false
-				}
-			}
-			return true
+			return !slices.Contains(gone, program)
 		})
 		if diff := cmp.Diff(tc.want, got); diff != "" {
 			t.Errorf("%s: packages (-want +got):\n%s", name, diff)

@@ -2,6 +2,7 @@
 package helm
 
 import (
+	"context"
 	"errors"
 	"io"
 	"os"
@@ -23,11 +24,17 @@ func Chart(t testing.TB) string { return filepath.Join(root(t), "charts", "teams
 // Run runs helm. Its output is that of both streams.
 func Run(t testing.TB, args ...string) (output string, err error) {
 	t.Helper()
+	return RunWith(t.Context(), t, args...)
+}
+
+// RunWith does the same for a clean-up, when the test's own context has ended.
+func RunWith(ctx context.Context, t testing.TB, args ...string) (output string, err error) {
+	t.Helper()
 	path, err := program.Find(root(t), filepath.Join("tools", "helm"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), path, args...)
+	cmd := exec.CommandContext(ctx, path, args...)
 	home := t.TempDir()
 	cmd.Env = append(os.Environ(), "HELM_CACHE_HOME="+home, "HELM_CONFIG_HOME="+home, "HELM_DATA_HOME="+home)
 	out, err := cmd.CombinedOutput()

@@ -14,6 +14,9 @@ import (
 // Sandbox is the path of the sandbox's program.
 func (w *World) Sandbox() string { return w.binary("sandbox") }
 
+// Binary is the path of a program of bin/.
+func (w *World) Binary(name string) string { return w.binary(name) }
+
 // AwaitServing waits until the guard denies: after the manager was away, or hung, the
 // API server may go on for a moment as if it still were.
 func (w *World) AwaitServing(t testing.TB) {

@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -72,9 +73,13 @@ type Options struct {
 	// ChartArchive leaves the archive as the chart has it. Otherwise it is a
 	// directory, World.ArchiveDir.
 	ChartArchive bool
+
+	// Node is a cluster with a real node instead, which has the images of these archives,
+	// and nothing of TeamSpace: it is for tests that install it. It needs Linux and root.
+	Node []string
 }
 
-// World is a control plane with TeamSpace on it. Everything that happens in it is
+// World is a control plane, most of the time with TeamSpace on it. Everything that happens in it is
 // in its audit log.
 type World struct {
 	// Dir is the directory of the sandbox.
@@ -162,17 +167,24 @@ func (w *World) arguments(options Options) ([]string, error) {
 	if err := os.WriteFile(policy, []byte(auditPolicy), 0o600); err != nil {
 		return nil, err
 	}
+	audit := []string{"--audit-policy=" + policy, "--audit-log=" + w.auditLog()}
+	if len(options.Node) > 0 {
+		args := []string{"up", "--node", "--dir=" + w.Dir}
+		for _, archive := range options.Node {
+			args = append(args, "--image="+archive)
+		}
+		return slices.Concat(args, audit, options.Flags), nil
+	}
 	args := []string{
 		"dev", "--dir=" + w.Dir,
 		"--chart=" + filepath.Join(w.root, "charts", "teamspace"),
 		"--manager=" + w.binary("manager"),
-		"--audit-policy=" + policy, "--audit-log=" + w.auditLog(),
 	}
 	if !options.ChartArchive {
 		w.ArchiveDir = filepath.Join(w.scratch, "archive")
 		args = append(args, "--archive=file://"+w.ArchiveDir)
 	}
-	return append(args, options.Flags...), nil
+	return slices.Concat(args, audit, options.Flags), nil
 }
 
 // close ends the world and removes what it left.

@@ -113,27 +113,15 @@ func run(ctx context.Context, bin string, wanted []target, force bool) error {
 	if err != nil {
 		return err
 	}
-	stamps := readStamps(dir)
+	b := build{stamps: readStamps(dir), ldflags: version.ldflags(), force: force, out: out}
 	built := 0
 	for i, t := range wanted {
-		inputs, err := fingerprint(ctx, version.ldflags(), t.modfile)
-		if err != nil {
-			return err
-		}
-		if t.pinned && !force && stamps.current(t.binary, inputs) {
-			continue
-		}
-		out.begin(fmt.Sprintf("[%d/%d] %s", i+1, len(wanted), t.binary))
-		compiled, err := compile(ctx, t, filepath.Join(dir, t.binary), version.ldflags(), out)
+		compiled, err := b.make(ctx, t, fmt.Sprintf("[%d/%d] %s", i+1, len(wanted), t.binary))
 		if err != nil {
 			return err
 		}
 		if compiled > 0 {
 			built++
-		}
-		out.end(compiled)
-		if err := stamps.record(t.binary, inputs); err != nil {
-			return err
 		}
 	}
 	if built == 0 {
@@ -142,4 +130,30 @@ func run(ctx context.Context, bin string, wanted []target, force bool) error {
 	}
 	out.line("%d binaries in %s, Kubernetes %s, after %s", len(wanted), bin, version.git, roundSeconds(time.Since(began)))
 	return nil
+}
+
+// build is what the targets have in common.
+type build struct {
+	stamps  stamps
+	ldflags string
+	force   bool
+	out     *progress
+}
+
+// make makes a target unless it is up to date, and returns how many packages that took.
+func (b build) make(ctx context.Context, t target, step string) (int, error) {
+	inputs, err := fingerprint(ctx, b.ldflags, t.modfile)
+	if err != nil {
+		return 0, err
+	}
+	if t.pinned && !b.force && b.stamps.current(t.binary, inputs) {
+		return 0, nil
+	}
+	b.out.begin(step)
+	compiled, err := compile(ctx, t, filepath.Join(b.stamps.dir, t.binary), b.ldflags, b.out)
+	if err != nil {
+		return 0, err
+	}
+	b.out.end(compiled)
+	return compiled, b.stamps.record(t.binary, inputs)
 }
