@@ -181,20 +181,20 @@ func TestUninstall(t *testing.T) {
 	wantSame(t, w, uids)
 
 	must(t, w, "install", "--set=uninstall.policy=Delete")
+	archived := make([]string, teams)
 	for i := range teams {
-		w.AwaitReady(t, name(i))
+		archived[i] = string(w.AwaitReady(t, name(i)).UID)
 	}
 	wantSame(t, w, uids)
-
 	must(t, w, "uninstall", "--wait")
 	wantNothingLeft(t, w)
 	for i := range teams {
 		w.AwaitGone(t, world.TeamNamespace(name(i)))
 	}
 	records := w.MustKubectl(t, "-n", world.ArchiveNamespace, "get", "configmaps", "-o", "name")
-	for i := range teams {
-		if !strings.Contains(records, name(i)) {
-			t.Errorf("there is no record of %s in\n%s", name(i), records)
+	for i, uid := range archived {
+		if !strings.Contains(records, uid) {
+			t.Errorf("there is no record of %s, uid %s", name(i), uid)
 		}
 	}
 }
