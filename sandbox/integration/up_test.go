@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -236,6 +237,13 @@ func TestUp_Errors(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
+	noNode := "`make sandbox` builds it, with NODE=1"
+	switch {
+	case runtime.GOOS != "linux":
+		noNode = "it needs Linux"
+	case os.Getuid() != 0:
+		noNode = "it needs root"
+	}
 	for name, tc := range map[string]struct {
 		path string
 		args []string
@@ -246,7 +254,8 @@ func TestUp_Errors(t *testing.T) {
 		"a port in use":           {args: []string{"--dir", t.TempDir(), "--port", taken}, code: 1, want: []string{"127.0.0.1:" + taken, "in use"}},
 		"a file as directory":     {args: []string{"--dir", file}, code: 1, want: []string{file}},
 		"no directory":            {code: 2, want: []string{"--dir"}},
-		"a node":                  {args: []string{"--dir", t.TempDir(), "--node"}, code: 2, want: []string{"--node", "not there yet"}},
+		"a node that is not here": {path: sandboxAlone, args: []string{"--dir", t.TempDir(), "--node"}, code: 1, want: []string{noNode}},
+		"an image without a node": {args: []string{"--dir", t.TempDir(), "--image", file}, code: 2, want: []string{"--node"}},
 		"an unknown flag":         {args: []string{"--unknown"}, code: 2, want: []string{"--unknown", "--help"}},
 		"an argument":             {args: []string{"x"}, code: 2, want: []string{`"x"`}},
 		"a log without a policy":  {args: []string{"--dir", t.TempDir(), "--audit-log", file}, code: 2, want: []string{"--audit-policy"}},
