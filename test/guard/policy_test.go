@@ -253,8 +253,8 @@ func TestPolicy_Connections(t *testing.T) {
 	}
 }
 
-// TestPolicy_Modes: a mode that is none is refused when it is set, and not held against
-// whatever else is written later.
+// TestPolicy_Modes: a mode or a switch that is none is refused when it is set, and not held
+// against whatever else is written later.
 func TestPolicy_Modes(t *testing.T) {
 	t.Parallel()
 	w := lab.World(t)
@@ -276,6 +276,17 @@ func TestPolicy_Modes(t *testing.T) {
 	for _, mode := range []string{"Enforce", "enforced", ""} {
 		wantRefused(t, set(ns, mode), refusal)
 		wantRefused(t, create(mode), refusal)
+	}
+
+	annotated := func(value string) error {
+		object := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}}
+		return w.Client.Patch(t.Context(), object, mergePatch(fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, v1alpha1.AnnotationWebhooks, value)))
+	}
+	if err := annotated("off"); err != nil { // of another namespace than the release's it means nothing
+		t.Errorf("the switch: %v", err)
+	}
+	for _, value := range []string{"OFF", "on", ""} {
+		wantRefused(t, annotated(value), `has to be "off"`)
 	}
 
 	// As it was before the chart was installed.
