@@ -20,8 +20,9 @@ help: ## This list.
 ##### Build
 
 .PHONY: build
-build: ## bin/manager, static.
+build: ## bin/manager and bin/kubectl-teamspace, static.
 	@hack/build manager ./cmd/manager
+	@hack/build kubectl-teamspace ./cmd/kubectl-teamspace
 
 .PHONY: sandbox
 sandbox: ## bin/sandbox and the real control plane beside it (first time: some minutes).
