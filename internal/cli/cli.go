@@ -13,7 +13,9 @@ import (
 	"labhub.io/teamspace/internal/cli/access"
 	"labhub.io/teamspace/internal/cli/archive"
 	"labhub.io/teamspace/internal/cli/exit"
+	"labhub.io/teamspace/internal/cli/explain"
 	"labhub.io/teamspace/internal/cli/restore"
+	"labhub.io/teamspace/internal/cli/stuck"
 	"labhub.io/teamspace/internal/version"
 )
 
@@ -60,7 +62,9 @@ whatever else was found.`,
 func subcommands(streams genericiooptions.IOStreams, flags *access.Flags) []*cobra.Command {
 	return []*cobra.Command{
 		archive.New(streams, flags),
+		explain.New(streams, flags),
 		restore.New(streams, flags),
+		stuck.New(streams, flags),
 		newVersionCommand(streams),
 	}
 }
