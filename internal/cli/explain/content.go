@@ -65,7 +65,7 @@ func (j judge) pods(id graph.ID, left map[schema.GroupKind][]graph.ID) []Cause {
 	}
 	return []Cause{{
 		Rule:    "N1",
-		Message: fmt.Sprintf("%d pods are left in %s, and nothing else in it is deleted before they are gone", len(pods), j.name(id)),
+		Message: fmt.Sprintf("pods: %d left in %s, and nothing else in it is deleted before they are gone", len(pods), j.name(id)),
 		HeldBy:  j.some(pods),
 	}}
 }

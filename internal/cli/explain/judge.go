@@ -76,6 +76,9 @@ func (j judge) state(id graph.ID) string {
 func (j judge) live(id graph.ID) []Cause {
 	var causes []Cause
 	for _, p := range explain.Problems(explain.Of(j.present, id)) {
+		if p.Rule == rules.K7 {
+			continue // that the owner is going is what this is about
+		}
 		causes = append(causes, Cause{Rule: string(p.Rule), Message: p.Message(), Fix: p.Fix})
 	}
 	return causes
@@ -114,7 +117,7 @@ func (j judge) foreground(id graph.ID) []Cause {
 		}
 		if deadlock := j.present.Deadlock(number); deadlock != "" {
 			cause.Rule = string(deadlock)
-			cause.Fix = j.deleteAgain(id)
+			cause.Fix = fmt.Sprintf("%s blocks it; %s", j.name(dependent), j.deleteAgain(id))
 		} else if !j.graph.Deleting(dependent) {
 			cause.Fix = "look again in a minute; " + j.collectorFix()
 			causes = append(causes, j.unreachable(dependent)...)
