@@ -46,8 +46,8 @@ func (c component) String() string {
 // known are the finalizers whose component is known, by the whole or, with a slash at the
 // end, by the beginning.
 var known = map[string]component{
-	claimFinalizer:  controllerManager.as("the protection of claims in use"),
-	volumeFinalizer: controllerManager.as("the protection of bound volumes"),
+	claimFinalizer:                                        controllerManager.as("the protection of claims in use"),
+	volumeFinalizer:                                       controllerManager.as("the protection of bound volumes"),
 	"kubernetes.io/vac-protection":                        controllerManager.as("the protection of VolumeAttributesClasses"),
 	"kubernetes.io/pv-controller":                         controllerManager.as("the volume controller"),
 	"batch.kubernetes.io/job-tracking":                    controllerManager.as("the job controller"),

@@ -4,6 +4,7 @@ package outline
 import (
 	"fmt"
 	"io"
+	"slices"
 )
 
 // Node is a line of text with what hangs below it.
@@ -33,8 +34,8 @@ func (n *Node) Write(out io.Writer) error {
 			return err
 		}
 		prefix := at.prefix + at.rest
-		for i := len(at.node.Children) - 1; i >= 0; i-- {
-			next := line{node: at.node.Children[i], prefix: prefix, first: "├─ ", rest: "│  "}
+		for i, child := range slices.Backward(at.node.Children) {
+			next := line{node: child, prefix: prefix, first: "├─ ", rest: "│  "}
 			if i == len(at.node.Children)-1 {
 				next.first, next.rest = "└─ ", "   "
 			}

@@ -102,9 +102,9 @@ func TestScope_Candidates(t *testing.T) {
 		scope scope
 		want  string
 	}{
-		"everything":                                      {scope{}, "w old g n cw"},
-		"a namespace":                                     {scope{namespace: "a"}, "w g"},
-		"another namespace":                               {scope{namespace: "c"}, ""},
+		"everything":        {scope{}, "w old g n cw"},
+		"a namespace":       {scope{namespace: "a"}, "w g"},
+		"another namespace": {scope{namespace: "c"}, ""},
 		"a type, in whatever version it was listed":       {scope{types: []access.Type{widgets()}}, "w old"},
 		"a type in a namespace":                           {scope{types: []access.Type{widgets()}, namespace: "b"}, "old"},
 		"a cluster-scoped type that was named":            {scope{types: []access.Type{namespaces()}, namespace: "a"}, "n"},

@@ -59,7 +59,7 @@ func (o *options) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	survey, err := cluster.Survey(ctx, target.Namespace, terminal.NewProgress(o.streams.ErrOut))
+	survey, err := cluster.Survey(ctx, access.SurveyFor(target), terminal.NewProgress(o.streams.ErrOut))
 	if err != nil {
 		return err
 	}
