@@ -31,6 +31,9 @@ type Owner struct {
 
 	// Suggest are the served types that have the kind.
 	Suggest []graph.Type
+
+	// Err is why the owner, or what is served, could not be read.
+	Err error
 }
 
 // Reader reads owners live. It may be used by several goroutines at once.
@@ -66,7 +69,7 @@ func (r *Reader) GetOwner(ctx context.Context, began time.Time, namespace string
 func (r *Reader) get(ctx context.Context, namespace string, ref metav1.OwnerReference, notBefore time.Time) Owner {
 	snapshot, err := r.catalog.Snapshot(ctx, notBefore)
 	if err != nil {
-		return unknown()
+		return unknown(err)
 	}
 	mapping := snapshot.Types.Resolve(ref.APIVersion, ref.Kind)
 	owner := Owner{Facts: rules.Facts{Mapping: mapping}, Suggest: snapshot.suggest(ref)}
@@ -87,6 +90,9 @@ func (r *Reader) get(ctx context.Context, namespace string, ref metav1.OwnerRefe
 	owner.Resource = resource
 	owner.Found, err = r.getMetadata(ctx, resource, owner.Namespace, ref.Name)
 	owner.Facts.Answer = answer(err)
+	if owner.Facts.Answer == rules.Failed {
+		owner.Err = err
+	}
 	if err == nil {
 		owner.Facts.UID = owner.Found.UID
 		owner.Facts.Deleting = !owner.Found.DeletionTimestamp.IsZero()
@@ -97,8 +103,8 @@ func (r *Reader) get(ctx context.Context, namespace string, ref metav1.OwnerRefe
 
 // unknown is what is known when discovery does not answer: as if the type were
 // served and the GET had failed, which is never a reason to deny (K5).
-func unknown() Owner {
-	return Owner{Facts: rules.Facts{Mapping: graph.Mapping{Type: graph.Type{Serving: graph.Served}}, Answer: rules.Failed}}
+func unknown(err error) Owner {
+	return Owner{Err: err, Facts: rules.Facts{Mapping: graph.Mapping{Type: graph.Type{Serving: graph.Served}}, Answer: rules.Failed}}
 }
 
 func (r *Reader) getMetadata(ctx context.Context, resource schema.GroupVersionResource, namespace, name string) (*metav1.PartialObjectMetadata, error) {

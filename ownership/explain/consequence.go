@@ -18,6 +18,8 @@ func (j judge) consequence() string {
 		return fmt.Sprintf("the garbage collector would never delete this %s, whatever becomes of its owners", j.s.Kind)
 	case rules.Retry:
 		return fmt.Sprintf("the garbage collector would never delete this %s as long as %s cannot be judged", j.s.Kind, j.unresolved())
+	case rules.Unmanaged:
+		return fmt.Sprintf("the garbage collector does not observe this type and would never delete this %s", j.s.Kind)
 	default:
 		return fmt.Sprintf("the garbage collector would keep this %s", j.s.Kind)
 	}

@@ -226,6 +226,12 @@ func (j judge) solid(ref Reference) (Problem, bool) {
 		p.Wrong = fmt.Sprintf("%s %s is owned by this %s itself, directly or through others", properKind(ref), quote(ref.Name), j.s.Kind)
 		p.Consequence = "the garbage collector would never delete either by itself"
 		p.Fix = "drop one of the references"
+	case blocking(ref) && j.decision.Action == rules.Retry:
+		p.Rule, p.Field, p.Value = rules.F7, "blockOwnerDeletion", "true"
+		p.Wrong = fmt.Sprintf("this %s blocks %s %s, and is not collected as long as %s cannot be judged",
+			j.s.Kind, properKind(ref), quote(ref.Name), j.unresolved())
+		p.Consequence = fmt.Sprintf("a foreground deletion of %s %s would wait for that", properKind(ref), quote(ref.Name))
+		p.Fix = "correct the other reference first"
 	case ref.Doubt == rules.D2:
 		p.Rule = rules.D2
 		p.Wrong = fmt.Sprintf("%s was not served for a while", line(ref.APIVersion))
