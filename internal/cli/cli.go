@@ -11,6 +11,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"labhub.io/teamspace/internal/cli/access"
+	"labhub.io/teamspace/internal/cli/audit"
 	"labhub.io/teamspace/internal/cli/exit"
 	"labhub.io/teamspace/internal/version"
 )
@@ -55,8 +56,9 @@ whatever else was found.`,
 }
 
 // subcommands lists the duties of the plugin.
-func subcommands(streams genericiooptions.IOStreams, _ *access.Flags) []*cobra.Command {
+func subcommands(streams genericiooptions.IOStreams, flags *access.Flags) []*cobra.Command {
 	return []*cobra.Command{
+		audit.New(streams, flags),
 		newVersionCommand(streams),
 	}
 }

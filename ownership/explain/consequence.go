@@ -28,7 +28,7 @@ func (j judge) consequence() string {
 // when says when the collector would act: at once, or when it starts anew (R17).
 func (j judge) when() string {
 	if j.s.Latent {
-		return "at the next restart of kube-controller-manager, if not before"
+		return "at the latest at the next restart of kube-controller-manager"
 	}
 	return "within seconds"
 }

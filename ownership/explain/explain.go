@@ -35,6 +35,9 @@ const (
 // String names the severity as reports do.
 func (s Severity) String() string { return [...]string{"info", "warning", "error"}[s] }
 
+// MarshalText implements encoding.TextMarshaler.
+func (s Severity) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
 // Target is an object that a reference means or was found to be.
 type Target struct {
 	APIVersion string    `json:"apiVersion"`
