@@ -11,8 +11,12 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"labhub.io/teamspace/internal/cli/access"
+	"labhub.io/teamspace/internal/cli/archive"
 	"labhub.io/teamspace/internal/cli/audit"
 	"labhub.io/teamspace/internal/cli/exit"
+	"labhub.io/teamspace/internal/cli/explain"
+	"labhub.io/teamspace/internal/cli/restore"
+	"labhub.io/teamspace/internal/cli/stuck"
 	"labhub.io/teamspace/internal/version"
 )
 
@@ -59,6 +63,10 @@ whatever else was found.`,
 func subcommands(streams genericiooptions.IOStreams, flags *access.Flags) []*cobra.Command {
 	return []*cobra.Command{
 		audit.New(streams, flags),
+		archive.New(streams, flags),
+		explain.New(streams, flags),
+		restore.New(streams, flags),
+		stuck.New(streams, flags),
 		newVersionCommand(streams),
 	}
 }

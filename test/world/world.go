@@ -153,7 +153,7 @@ func (w *World) start(options Options) error {
 }
 
 func (w *World) arguments(options Options) ([]string, error) {
-	for _, name := range []string{"sandbox", "manager", "kubectl"} {
+	for _, name := range []string{"sandbox", "manager", "kubectl", "kubectl-teamspace"} {
 		if _, err := program.Find(w.root, name); err != nil {
 			return nil, err
 		}

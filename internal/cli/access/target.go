@@ -86,6 +86,9 @@ func (c *Cluster) Types(args []string) ([]Type, error) {
 
 // words are the types that were meant, each by itself.
 func (c *Cluster) words(args []string) []string {
+	if len(args) == 0 {
+		return nil
+	}
 	categories := restmapper.NewDiscoveryCategoryExpander(c.getter.discovery)
 	var words []string
 	for word := range strings.SplitSeq(strings.Join(args, ","), ",") {
