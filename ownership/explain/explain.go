@@ -40,11 +40,11 @@ func (s Severity) MarshalText() ([]byte, error) { return []byte(s.String()), nil
 
 // Target is an object that a reference means or was found to be.
 type Target struct {
-	APIVersion string    `json:"apiVersion"`
-	Kind       string    `json:"kind"`
-	Namespace  string    `json:"namespace,omitempty"`
-	Name       string    `json:"name"`
-	UID        types.UID `json:"uid"`
+	APIVersion string
+	Kind       string
+	Namespace  string
+	Name       string
+	UID        types.UID
 }
 
 // Reference is one owner reference with everything that is known about it.

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 	"sync"
 
 	"github.com/spf13/cobra"
@@ -89,63 +88,58 @@ func (o *options) complete(flags *access.Flags) (err error) {
 }
 
 func (o *options) run(ctx context.Context) error {
-	report, err := o.report(ctx)
+	found, incomplete, err := o.find(ctx)
 	if err != nil {
 		return err
 	}
 	if o.fix && o.yes {
-		for _, err := range apply(ctx, o.cluster.Metadata, report.Findings) {
+		for _, err := range apply(ctx, o.cluster.Metadata, found) {
 			fmt.Fprintln(o.ErrOut, "not fixed: "+err.Error())
 		}
 	}
+	report := reportOf(found, incomplete)
 	err = o.format.Write(o.Out, report, func(out io.Writer) error {
 		if o.fix && !o.yes {
-			return printPatches(out, report)
+			return printPatches(out, found, report)
 		}
-		printText(out, report)
+		report.Print(out)
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	return exit.After(report.worthy(), len(report.Incomplete) > 0)
+	return exit.After(report.Worthy(), len(report.Incomplete) > 0)
 }
 
-// report reads the cluster, and looks live at what seems to be wrong.
-func (o *options) report(ctx context.Context) (Report, error) {
+// find reads the cluster, and looks live at what seems to be wrong.
+func (o *options) find(ctx context.Context) ([]fixable, []inventory.Incomplete, error) {
 	var s scope
 	if !o.scope.Unlimited(o.cluster) {
 		s.namespace = o.cluster.Namespace
 	}
 	progress := terminal.NewProgress(o.ErrOut)
 	defer progress.Done()
-	progress.Show("Reading the cluster…")
-	catalog := inventory.NewCatalog(o.cluster.Discovery)
-	surveyor, err := inventory.NewSurveyor(catalog, o.cluster.Config)
+	survey, err := o.cluster.Survey(ctx, s.namespace, progress)
 	if err != nil {
-		return Report{}, err
+		return nil, nil, err
 	}
-	survey, err := surveyor.Survey(ctx, inventory.Options{Namespace: s.namespace})
-	if err != nil {
-		return Report{}, err
-	}
-	progress.Show("Looking at what was found…")
+	progress.Show("looking at what was found …")
 	objects := inventory.GetByList(o.cluster.Metadata)
 	r := newRings(survey.Graph)
-	c := newConfirmer(survey, r, inventory.NewReader(catalog, objects), objects, o.selector)
-	findings := o.confirm(ctx, c, s)
+	c := newConfirmer(survey, r, inventory.NewReader(inventory.NewCatalog(o.cluster.Discovery), objects), objects, o.selector)
+	found := o.confirm(ctx, c, s)
 	if err := ctx.Err(); err != nil {
-		return Report{}, fmt.Errorf("looking at what was found: %w", err)
+		return nil, nil, fmt.Errorf("looking at what was found: %w", err)
 	}
-	return newReport(findings, append(gapsIn(s, survey.Incomplete), c.gaps...)), nil
+	return found, append(gapsIn(s, survey.Incomplete), c.gaps...), nil
 }
 
 // confirm looks at all that seems to be wrong.
-func (o *options) confirm(ctx context.Context, c *confirmer, s scope) []Finding {
+func (o *options) confirm(ctx context.Context, c *confirmer, s scope) []fixable {
 	g := c.survey.Graph
 	var mu sync.Mutex
-	var all []Finding
-	add := func(found []Finding) {
+	var all []fixable
+	add := func(found []fixable) {
 		mu.Lock()
 		defer mu.Unlock()
 		all = append(all, found...)
@@ -172,6 +166,3 @@ func gapsIn(s scope, gaps []inventory.Incomplete) []inventory.Incomplete {
 	}
 	return inside
 }
-
-// oneLine keeps a comment a comment.
-func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }

@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 
+	"labhub.io/teamspace/internal/cli/finding"
 	"labhub.io/teamspace/inventory"
 	"labhub.io/teamspace/ownership/explain"
 	"labhub.io/teamspace/ownership/graph"
@@ -71,7 +72,7 @@ func templatesOf(set *unstructured.Unstructured) []template {
 }
 
 // claims judges what every claim of a template will have.
-func (c *confirmer) claims(ctx context.Context, t template) []Finding {
+func (c *confirmer) claims(ctx context.Context, t template) []fixable {
 	claim := live{resource: schema.GroupVersionResource{Version: "v1", Resource: "persistentvolumeclaims"}}
 	claim.APIVersion, claim.Kind = "v1", "PersistentVolumeClaim"
 	claim.Namespace, claim.Name = t.set.Namespace, t.Name
@@ -82,18 +83,18 @@ func (c *confirmer) claims(ctx context.Context, t template) []Finding {
 }
 
 // findings are those of a claim, told of its StatefulSet.
-func (t template) findings(claim live) []Finding {
+func (t template) findings(claim live) []fixable {
 	where := fmt.Sprintf("spec.volumeClaimTemplates[%d].", t.index)
-	tell := func(severity explain.Severity, verdict rules.Action, message string, ref *Reference) Finding {
-		return Finding{
-			Rule: ruleClaimTemplate, Severity: severity, Object: inventory.TargetOf(&t.set.PartialObjectMetadata), Reference: ref,
-			Verdict: verdict.String(), Message: where + message, object: t.set,
+	tell := func(severity explain.Severity, verdict rules.Action, message string, ref *finding.Reference) fixable {
+		return fixable{object: t.set, Finding: finding.Finding{
+			Rule: ruleClaimTemplate, Severity: severity, Object: finding.ObjectOf(inventory.TargetOf(&t.set.PartialObjectMetadata)), Reference: ref,
+			Verdict: verdict.String(), Message: where + message,
 			Fix: "correct the claims that are there; the template cannot be changed: delete the StatefulSet with --cascade=orphan and make it again without this",
-		}
+		}}
 	}
 	decision := claim.subject().Decision().Action
 	wrong := map[int]bool{}
-	var found []Finding
+	var found []fixable
 	for _, p := range explain.Problems(claim.subject()) {
 		wrong[p.Index] = true
 		if p.Rule != rules.K5 {

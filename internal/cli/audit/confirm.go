@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/metadata"
 
+	"labhub.io/teamspace/internal/cli/document"
 	"labhub.io/teamspace/inventory"
 	"labhub.io/teamspace/ownership/explain"
 	"labhub.io/teamspace/ownership/graph"
@@ -99,7 +100,7 @@ func (c *confirmer) get(ctx context.Context, t graph.Type, namespace, name strin
 	o, err := from.Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
 		if !apierrors.IsNotFound(err) {
-			c.gap(resource.GroupResource(), fmt.Errorf("reading %s again: %w", title(explain.Target{Kind: t.Kind, Namespace: namespace, Name: name}), err))
+			c.gap(resource.GroupResource(), fmt.Errorf("reading %s again: %w", document.Object{Kind: t.Kind, Namespace: namespace, Name: name}, err))
 		}
 		return live{}, false
 	}
@@ -125,7 +126,7 @@ func lastChange(o *metav1.PartialObjectMetadata) time.Time {
 }
 
 // judge reads the owners of an object, and returns what is wrong with its references.
-func (c *confirmer) judge(ctx context.Context, id graph.ID) []Finding {
+func (c *confirmer) judge(ctx context.Context, id graph.ID) []fixable {
 	o, ok := c.read(ctx, id)
 	if !ok {
 		return nil

@@ -1,12 +1,12 @@
 package audit
 
 import (
-	"cmp"
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"labhub.io/teamspace/internal/cli/finding"
 	"labhub.io/teamspace/inventory"
 	"labhub.io/teamspace/ownership/explain"
 	"labhub.io/teamspace/ownership/rules"
@@ -18,35 +18,23 @@ const (
 	ruleLost          rules.Rule = "N5" // the namespace of an object does not exist any more
 )
 
-// Finding is one thing that is wrong with one object.
-type Finding struct {
-	Rule     rules.Rule       `json:"rule"`
-	Severity explain.Severity `json:"severity"`
-	Object   explain.Target   `json:"object"`
-	// Reference is the owner reference that it is about, if it is about one.
-	Reference *Reference `json:"reference,omitempty"`
-	// Verdict is what the garbage collector decides on the object.
-	Verdict string `json:"verdict"`
-	// Latent says that nothing makes the collector look: it will when it restarts, at the
-	// latest.
-	Latent  bool        `json:"latent,omitempty"`
-	Message string      `json:"message"`
-	Fix     string      `json:"fix"`
-	Patch   []Operation `json:"patch,omitempty"`
-	// Fixed says that the patch was applied.
-	Fixed bool `json:"fixed,omitempty"`
+// fixable is a finding together with the object as it was read, and the edit that its patch
+// makes.
+type fixable struct {
+	finding.Finding
 
 	object live
 	edit   edit
 }
 
-// Reference is an owner reference as a finding shows it.
-type Reference struct {
-	Index int `json:"index"`
-	metav1.OwnerReference
-
-	// Class is the row by which it was classified.
-	Class rules.Rule `json:"class"`
+// reportOf makes a report, and sorts the findings as it does.
+func reportOf(found []fixable, incomplete []inventory.Incomplete) finding.Report {
+	slices.SortStableFunc(found, func(a, b fixable) int { return finding.Compare(a.Finding, b.Finding) })
+	findings := make([]finding.Finding, len(found))
+	for i := range found {
+		findings[i] = found[i].Finding
+	}
+	return finding.NewReport(findings, incomplete)
 }
 
 // live is an object as it was read to confirm a finding.
@@ -72,20 +60,20 @@ func (l live) subject() explain.Subject {
 // findings are what is wrong with the references of the object. What could not be read is
 // none: that is a gap of the audit. Nor is an owner in foreground deletion, to what goes
 // with it already.
-func (l live) findings() []Finding {
+func (l live) findings() []fixable {
 	subject := l.subject()
 	decision := subject.Decision()
-	var found []Finding
+	var found []fixable
 	for _, p := range explain.Problems(subject) {
 		if p.Rule == rules.K5 || p.Rule == rules.K7 && subject.Deleting {
 			continue
 		}
-		f := Finding{
-			Rule: p.Rule, Severity: l.severity(p), Object: subject.Target,
+		f := fixable{object: l, Finding: finding.Finding{
+			Rule: p.Rule, Severity: l.severity(p), Object: finding.ObjectOf(subject.Target),
 			Reference: l.reference(p.Index), Verdict: decision.Action.String(),
 			Latent:  subject.Latent && (decision.Action == rules.Delete || decision.Action == rules.Prune),
-			Message: p.Diagnosis() + unseen(l.resource), Fix: l.fix(p), object: l,
-		}
+			Message: p.Diagnosis() + unseen(l.resource), Fix: l.fix(p),
+		}}
 		if e, ok := l.editFor(p); ok && f.Severity != explain.Info { // what costs nothing may be meant
 			f.edit, f.Patch = e, l.patch(e)
 		}
@@ -94,9 +82,9 @@ func (l live) findings() []Finding {
 	return found
 }
 
-func (l live) reference(index int) *Reference {
+func (l live) reference(index int) *finding.Reference {
 	ref := l.references[index]
-	return &Reference{Index: index, OwnerReference: ref.OwnerReference, Class: ref.Rule}
+	return &finding.Reference{Index: index, OwnerReference: ref.OwnerReference, Class: ref.Rule}
 }
 
 // severity is that of the problem, except where the loss is none: a kubelet makes its
@@ -116,70 +104,3 @@ func unseen(resource schema.GroupVersionResource) string {
 	}
 	return "; no admission webhook is ever shown objects of this kind (H1)"
 }
-
-// Report is the outcome of an audit.
-type Report struct {
-	Findings   []Finding              `json:"findings"`
-	Incomplete []inventory.Incomplete `json:"incomplete"`
-	Summary    Summary                `json:"summary"`
-}
-
-// Summary counts the entries of a report.
-type Summary struct {
-	Error      int `json:"error"`
-	Warning    int `json:"warning"`
-	Info       int `json:"info"`
-	Incomplete int `json:"incomplete"`
-}
-
-// newReport sorts and counts. Gaps that several findings met are one gap.
-func newReport(findings []Finding, incomplete []inventory.Incomplete) Report {
-	slices.SortStableFunc(findings, compare)
-	incomplete = slices.Clone(incomplete)
-	slices.SortFunc(incomplete, func(a, b inventory.Incomplete) int {
-		return cmp.Or(cmp.Compare(a.Resource, b.Resource), cmp.Compare(a.Reason, b.Reason))
-	})
-	incomplete = slices.CompactFunc(incomplete, func(a, b inventory.Incomplete) bool { return a.Resource == b.Resource })
-	r := Report{Findings: findings, Incomplete: incomplete, Summary: Summary{Incomplete: len(incomplete)}}
-	if r.Findings == nil {
-		r.Findings = []Finding{}
-	}
-	if r.Incomplete == nil {
-		r.Incomplete = []inventory.Incomplete{}
-	}
-	for i := range r.Findings {
-		switch r.Findings[i].Severity {
-		case explain.Error:
-			r.Summary.Error++
-		case explain.Warning:
-			r.Summary.Warning++
-		default:
-			r.Summary.Info++
-		}
-	}
-	return r
-}
-
-// compare puts the worst first, then what belongs to one object together.
-func compare(a, b Finding) int {
-	return cmp.Or(
-		-cmp.Compare(a.Severity, b.Severity),
-		cmp.Compare(a.Object.Kind, b.Object.Kind),
-		cmp.Compare(a.Object.APIVersion, b.Object.APIVersion),
-		cmp.Compare(a.Object.Namespace, b.Object.Namespace),
-		cmp.Compare(a.Object.Name, b.Object.Name),
-		cmp.Compare(a.index(), b.index()),
-		cmp.Compare(a.Rule, b.Rule),
-		cmp.Compare(a.Message, b.Message),
-	)
-}
-
-func (f Finding) index() int {
-	if f.Reference == nil {
-		return -1
-	}
-	return f.Reference.Index
-}
-
-// worthy reports whether there is more than information.
-func (r Report) worthy() bool { return r.Summary.Error+r.Summary.Warning > 0 }

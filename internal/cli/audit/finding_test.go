@@ -1,7 +1,6 @@
 package audit
 
 import (
-	"bytes"
 	"encoding/json"
 	"os"
 	"strings"
@@ -12,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"labhub.io/teamspace/inventory"
+	"labhub.io/teamspace/internal/cli/finding"
 	"labhub.io/teamspace/ownership/explain"
 	"labhub.io/teamspace/ownership/graph"
 	"labhub.io/teamspace/ownership/ownershiptest"
@@ -86,9 +85,9 @@ func TestFindings(t *testing.T) {
 		l := liveObject(t, tc.text, tc.kind, tc.namespace, tc.object)
 		out.WriteString("## " + tc.name + "\n")
 		findings := l.findings()
-		report := newReport(findings, nil)
-		printText(&out, report)
-		if err := printPatches(&out, report); err != nil {
+		report := reportOf(findings, nil)
+		report.Print(&out)
+		if err := printPatches(&out, findings, report); err != nil {
 			t.Fatal(err)
 		}
 		var edits []edit
@@ -107,7 +106,7 @@ func TestFindings(t *testing.T) {
 }
 
 // applied is what a patch leaves of the references.
-func applied(t *testing.T, l live, operations []Operation) string {
+func applied(t *testing.T, l live, operations []finding.Operation) string {
 	t.Helper()
 	document, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": l.UID, "ownerReferences": l.OwnerReferences}})
 	if err != nil {
@@ -176,38 +175,13 @@ func TestPatch_Several(t *testing.T) {
 func TestCommand_Quoted(t *testing.T) {
 	l := liveObject(t, "Secret a/s -> Widget ghost", "Secret", "a", "s")
 	l.references[0].Name = "it's; rm -rf /"
-	f := Finding{Object: l.subject().Target, object: l, Patch: l.patch(edit{})}
+	f := fixable{object: l, Finding: finding.Finding{Object: finding.ObjectOf(l.subject().Target), Patch: l.patch(edit{})}}
 	command, err := f.command()
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(command, `it'\''s; rm -rf /`) {
 		t.Error(command)
-	}
-}
-
-// TestReport: counts are those of the lists, whatever is in them, and an empty list is one.
-func TestReport(t *testing.T) {
-	gap := inventory.Incomplete{Resource: "x", Reason: "boom"}
-	r := newReport([]Finding{{Severity: explain.Info}, {Severity: explain.Error}, {Severity: explain.Warning}, {Severity: explain.Error}},
-		[]inventory.Incomplete{gap, gap, {Resource: "a"}})
-	if want := (Summary{Error: 2, Warning: 1, Info: 1, Incomplete: 2}); r.Summary != want {
-		t.Errorf("got %+v, want %+v", r.Summary, want)
-	}
-	if r.Findings[0].Severity != explain.Error || r.Findings[3].Severity != explain.Info || r.Incomplete[0].Resource != "a" {
-		t.Errorf("not sorted: %+v", r)
-	}
-	empty, err := json.Marshal(newReport(nil, nil))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if want := `{"findings":[],"incomplete":[],"summary":{"error":0,"warning":0,"info":0,"incomplete":0}}`; string(empty) != want {
-		t.Errorf("got %s", empty)
-	}
-	var out bytes.Buffer
-	printText(&out, newReport(nil, nil))
-	if want := "0 error, 0 warning, 0 info, 0 incomplete\n"; out.String() != want {
-		t.Errorf("got %q", out.String())
 	}
 }
 

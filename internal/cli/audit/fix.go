@@ -11,17 +11,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"labhub.io/teamspace/api/v1alpha1"
+	"labhub.io/teamspace/internal/cli/finding"
 	"labhub.io/teamspace/ownership/explain"
 	"labhub.io/teamspace/ownership/graph"
 	"labhub.io/teamspace/ownership/rules"
 )
-
-// Operation is one operation of a JSON patch (RFC 6902).
-type Operation struct {
-	Op    string `json:"op"`
-	Path  string `json:"path"`
-	Value any    `json:"value,omitempty"`
-}
 
 // edit is what mends one reference: it goes, or another takes its place.
 type edit struct {
@@ -120,33 +114,38 @@ func isTeamSpace(ref explain.Reference) bool {
 
 // patch returns the operations that make the edits, and tests before that the object and
 // the references are still those that were looked at.
-func (l live) patch(edits ...edit) []Operation {
+func (l live) patch(edits ...edit) []finding.Operation {
 	edits = slices.Clone(edits)
 	// From the end, so that no edit moves what another one means; of several edits of one
 	// reference the first stands.
 	slices.SortStableFunc(edits, func(a, b edit) int { return -cmp.Compare(a.index, b.index) })
 	edits = slices.CompactFunc(edits, func(a, b edit) bool { return a.index == b.index })
-	operations := []Operation{{"test", "/metadata/uid", l.UID}}
+	operations := []finding.Operation{test("/metadata/uid", l.UID)}
 	for _, e := range edits {
-		operations = append(operations, Operation{"test", path(e), l.references[e.index].OwnerReference})
+		operations = append(operations, test(path(e), l.references[e.index].OwnerReference))
 	}
 	for _, e := range edits {
 		if e.replacement != nil {
-			operations = append(operations, Operation{"replace", path(e), *e.replacement})
+			operations = append(operations, finding.Operation{Op: "replace", Path: path(e), Value: *e.replacement})
 			continue
 		}
-		operations = append(operations, Operation{Op: "remove", Path: path(e)})
+		operations = append(operations, finding.Operation{Op: "remove", Path: path(e)})
 	}
 	return operations
+}
+
+// test is the operation that lets a patch fail unless a value is what it was.
+func test(path string, value any) finding.Operation {
+	return finding.Operation{Op: "test", Path: path, Value: value}
 }
 
 func path(e edit) string { return fmt.Sprintf("/metadata/ownerReferences/%d", e.index) }
 
 // command is the patch as a line of a shell.
-func (f Finding) command() (string, error) {
+func (f fixable) command() (string, error) {
 	patch, err := json.Marshal(f.Patch)
 	if err != nil {
-		return "", fmt.Errorf("encoding the patch of %s: %w", title(f.Object), err)
+		return "", fmt.Errorf("encoding the patch of %s: %w", f.Object, err)
 	}
 	words := []string{"kubectl", "patch", f.object.resource.GroupResource().String(), f.Object.Name}
 	if f.Object.Namespace != "" {
