@@ -71,20 +71,10 @@ func (r *Reader) get(ctx context.Context, namespace string, ref metav1.OwnerRefe
 	if err != nil {
 		return unknown(err)
 	}
-	mapping := snapshot.Types.Resolve(ref.APIVersion, ref.Kind)
-	owner := Owner{Facts: rules.Facts{Mapping: mapping}, Suggest: snapshot.suggest(ref)}
-	var somewhere bool
-	owner.Namespace, somewhere = rules.Where(namespace, mapping.Type)
-	resource, ok := snapshot.Resource(mapping.Type)
-	switch {
-	case mapping.NoResource:
-		owner.Facts.Answer = rules.NotFound
-		return owner
-	case !mapping.Resolves() || !ok || !somewhere:
-		return owner
-	case rules.ImpossibleName(ref.Name):
-		// No object is called like that, and as part of a URL it would lead elsewhere.
-		owner.Facts.Answer = rules.NotFound
+	owner, decided := withoutReading(snapshot.Types, namespace, ref)
+	owner.Suggest = snapshot.suggest(ref)
+	resource, ok := snapshot.Resource(owner.Facts.Mapping.Type)
+	if decided || !ok {
 		return owner
 	}
 	owner.Resource = resource
@@ -99,6 +89,28 @@ func (r *Reader) get(ctx context.Context, namespace string, ref metav1.OwnerRefe
 		owner.Facts.Finalizers = owner.Found.Finalizers
 	}
 	return owner
+}
+
+// withoutReading is what the types alone tell of an owner; it reports whether a GET would
+// tell no more.
+func withoutReading(types *graph.Types, namespace string, ref metav1.OwnerReference) (owner Owner, decided bool) {
+	mapping := types.Resolve(ref.APIVersion, ref.Kind)
+	owner.Facts.Mapping = mapping
+	var somewhere bool
+	owner.Namespace, somewhere = rules.Where(namespace, mapping.Type)
+	switch {
+	case mapping.NoResource:
+		owner.Facts.Answer = rules.NotFound
+		return owner, true
+	case !mapping.Resolves() || !somewhere:
+		return owner, true
+	case rules.ImpossibleName(ref.Name):
+		// No object is called like that, and as part of a URL it would lead elsewhere.
+		owner.Facts.Answer = rules.NotFound
+		return owner, true
+	default:
+		return owner, false
+	}
 }
 
 // unknown is what is known when discovery does not answer: as if the type were

@@ -13,6 +13,7 @@ import (
 	"labhub.io/teamspace/internal/cli/access"
 	"labhub.io/teamspace/internal/cli/archive"
 	"labhub.io/teamspace/internal/cli/audit"
+	"labhub.io/teamspace/internal/cli/check"
 	"labhub.io/teamspace/internal/cli/exit"
 	"labhub.io/teamspace/internal/cli/explain"
 	"labhub.io/teamspace/internal/cli/restore"
@@ -63,6 +64,7 @@ whatever else was found.`,
 func subcommands(streams genericiooptions.IOStreams, flags *access.Flags) []*cobra.Command {
 	return []*cobra.Command{
 		audit.New(streams, flags),
+		check.New(streams, flags),
 		archive.New(streams, flags),
 		explain.New(streams, flags),
 		restore.New(streams, flags),

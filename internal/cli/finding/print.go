@@ -3,13 +3,17 @@ package finding
 import (
 	"fmt"
 	"io"
+	"strings"
 )
 
 // Print prints a report for people.
 func (r Report) Print(out io.Writer) {
 	for i := range r.Findings {
 		f := &r.Findings[i]
-		fmt.Fprintf(out, "%-7s %-3s %s%s\n        %s\n        fix: %s\n", f.Severity, f.Rule, f.Object, f.where(), f.Message, f.Fix)
+		fmt.Fprintf(out, "%-7s %-3s %s%s\n        %s\n", f.Severity, f.Rule, f.Object, f.where(), f.Message)
+		if !strings.HasSuffix(f.Message, f.Fix) { // the guard's own words hold it already
+			fmt.Fprintf(out, "        fix: %s\n", f.Fix)
+		}
 		if f.Fixed {
 			fmt.Fprintln(out, "        fixed")
 		}
