@@ -16,8 +16,10 @@ import (
 	"labhub.io/teamspace/internal/cli/check"
 	"labhub.io/teamspace/internal/cli/exit"
 	"labhub.io/teamspace/internal/cli/explain"
+	"labhub.io/teamspace/internal/cli/preview"
 	"labhub.io/teamspace/internal/cli/restore"
 	"labhub.io/teamspace/internal/cli/stuck"
+	"labhub.io/teamspace/internal/cli/tree"
 	"labhub.io/teamspace/internal/version"
 )
 
@@ -67,8 +69,10 @@ func subcommands(streams genericiooptions.IOStreams, flags *access.Flags) []*cob
 		check.New(streams, flags),
 		archive.New(streams, flags),
 		explain.New(streams, flags),
+		preview.New(streams, flags),
 		restore.New(streams, flags),
 		stuck.New(streams, flags),
+		tree.New(streams, flags),
 		newVersionCommand(streams),
 	}
 }

@@ -200,6 +200,9 @@ func (w *World) As(t testing.TB, user string, groups ...string) client.Client {
 	return c
 }
 
+// AuditLog is the file of the API server's audit log.
+func (w *World) AuditLog() string { return w.auditLog() }
+
 func (w *World) binary(name string) string { return filepath.Join(w.root, "bin", name) }
 func (w *World) kubeconfig() string        { return filepath.Join(w.Dir, "kubeconfig") }
 func (w *World) auditLog() string          { return filepath.Join(w.scratch, "audit.log") }

@@ -17,16 +17,45 @@ import (
 // parallelLooks is how many objects are read live at once.
 const parallelLooks = 16
 
-// Survey reads all objects of the cluster. Somebody who may not list everywhere gets the
-// namespace at least.
-func (c *Cluster) Survey(ctx context.Context, namespace string, progress *terminal.Progress) (*inventory.Survey, error) {
+// Survey reads all objects of the cluster, but events only if they are asked for, or own
+// something. Somebody
+// who may not list everywhere gets the namespace of the options at least.
+func (c *Cluster) Survey(ctx context.Context, options inventory.Options, progress *terminal.Progress) (*inventory.Survey, error) {
 	progress.Show("reading the cluster …")
 	defer progress.Done()
 	surveyor, err := inventory.NewSurveyor(inventory.NewCatalog(c.Discovery), c.Config)
 	if err != nil {
 		return nil, err
 	}
-	return surveyor.Survey(ctx, inventory.Options{Namespace: namespace})
+	survey, err := surveyor.Survey(ctx, options)
+	if err != nil || options.Events || !ownedByEvents(survey.Graph) {
+		return survey, err
+	}
+	options.Events = true
+	return surveyor.Survey(ctx, options)
+}
+
+// ownedByEvents reports whether an event owns something. That is rare, and what becomes of
+// such an object cannot be told without the events.
+func ownedByEvents(g *graph.Graph) bool {
+	for id := graph.ID(g.Len()); int(id) < g.Nodes(); id++ {
+		for _, number := range g.Dependents(id) {
+			if g.Reference(int(number)).Mapping.Type.Kind == "Event" {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// SurveyFor are the options of a survey that has to have the targets in it.
+func SurveyFor(targets ...Target) inventory.Options {
+	var options inventory.Options
+	for _, target := range targets {
+		options.Namespace = target.Namespace
+		options.Events = options.Events || target.Resource.Resource == "events"
+	}
+	return options
 }
 
 // Look is what a live read brought of an object that a survey has.

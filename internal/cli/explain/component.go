@@ -46,6 +46,8 @@ func (c component) String() string {
 // known are the finalizers whose component is known, by the whole or, with a slash at the
 // end, by the beginning.
 var known = map[string]component{
+	claimFinalizer:                                        controllerManager.as("the protection of claims in use"),
+	volumeFinalizer:                                       controllerManager.as("the protection of bound volumes"),
 	"kubernetes.io/vac-protection":                        controllerManager.as("the protection of VolumeAttributesClasses"),
 	"kubernetes.io/pv-controller":                         controllerManager.as("the volume controller"),
 	"batch.kubernetes.io/job-tracking":                    controllerManager.as("the job controller"),
@@ -55,7 +57,7 @@ var known = map[string]component{
 	"service.kubernetes.io/load-balancer-cleanup":         {does: "the service controller", name: "cloud-controller-manager", by: []string{"cloud-controller-manager", "cloud-provider"}},
 	"external-provisioner.volume.kubernetes.io/finalizer": {name: "the provisioner of the volume's driver", by: []string{"provisioner"}},
 	"external-attacher/":                                  {name: "the attacher of the volume's driver", by: []string{"attacher"}},
-	v1alpha1.Finalizer:                                    {name: "TeamSpace's controller, which archives first,", by: []string{"teamspace-controller"}},
+	v1alpha1.Finalizer:                                    {name: "TeamSpace's controller", by: []string{"teamspace-controller"}},
 }
 
 // componentOf is what has to take a finalizer off, as far as that is known.

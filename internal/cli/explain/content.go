@@ -16,7 +16,7 @@ import (
 // namespace is rows N1 to N5: what is left in a namespace is counted, since its conditions
 // are those of the last attempt and leave pods out.
 func (j judge) namespace(id graph.ID) []Cause {
-	if !j.is(id, "v1", "Namespace") {
+	if !j.isCore(id, "Namespace") {
 		return nil
 	}
 	left := j.contentOf(j.graph.Name(id))
@@ -65,7 +65,7 @@ func (j judge) pods(id graph.ID, left map[schema.GroupKind][]graph.ID) []Cause {
 	}
 	return []Cause{{
 		Rule:    "N1",
-		Message: fmt.Sprintf("%d pods are left in %s, and nothing else in it is deleted before they are gone", len(pods), j.name(id)),
+		Message: fmt.Sprintf("pods: %d left in %s, and nothing else in it is deleted before they are gone", len(pods), j.name(id)),
 		HeldBy:  j.some(pods),
 	}}
 }

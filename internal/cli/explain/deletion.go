@@ -61,7 +61,7 @@ func reason(index int, ref *auditlog.Reference) []string {
 	}
 	list := []string{text}
 	if ref.Look != nil {
-		list = append(list, verdict(owner, string(ref.UID), ref.Look))
+		list = append(list, verdict(string(ref.UID), ref.Look))
 	}
 	if ref.Deleted != nil {
 		list = append(list, sentences("the owner "+owner, ref.Deleted)...)
@@ -70,7 +70,7 @@ func reason(index int, ref *auditlog.Reference) []string {
 }
 
 // verdict says what a look for the owner brought.
-func verdict(owner, uid string, look *auditlog.Look) string {
+func verdict(uid string, look *auditlog.Look) string {
 	where := "cluster-wide"
 	if look.Namespace != "" {
 		where = "in namespace " + look.Namespace

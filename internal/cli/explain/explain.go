@@ -176,7 +176,7 @@ func (e *explainer) explain(ctx context.Context) (*Report, error) {
 
 // survey reads the cluster, and finds the object in it.
 func (e *explainer) survey(ctx context.Context) (*facts, graph.ID, error) {
-	s, err := e.cluster.Survey(ctx, e.target.Namespace, e.progress)
+	s, err := e.cluster.Survey(ctx, access.SurveyFor(e.target), e.progress)
 	if err != nil {
 		return nil, graph.None, err
 	}
@@ -209,10 +209,8 @@ func needsSecondLook(e *Explanation) bool {
 		if e.Causes[i].Rule == "E4" && len(e.Causes[i].HeldBy) == 0 && e.State == stateStuck {
 			return true
 		}
-		for _, held := range e.Causes[i].HeldBy {
-			if needsSecondLook(held) {
-				return true
-			}
+		if slices.ContainsFunc(e.Causes[i].HeldBy, needsSecondLook) {
+			return true
 		}
 	}
 	return false

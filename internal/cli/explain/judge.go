@@ -65,7 +65,7 @@ func (j judge) state(id graph.ID) string {
 	switch {
 	case !j.graph.Deleting(id):
 		return stateLive
-	case j.is(id, "v1", "Pod") && j.withinGrace(id):
+	case j.isCore(id, "Pod") && j.withinGrace(id):
 		return stateTerminating
 	default:
 		return stateStuck
@@ -76,6 +76,9 @@ func (j judge) state(id graph.ID) string {
 func (j judge) live(id graph.ID) []Cause {
 	var causes []Cause
 	for _, p := range explain.Problems(explain.Of(j.present, id)) {
+		if p.Rule == rules.K7 {
+			continue // that the owner is going is what this is about
+		}
 		causes = append(causes, Cause{Rule: string(p.Rule), Message: p.Message(), Fix: p.Fix})
 	}
 	return causes
@@ -114,7 +117,7 @@ func (j judge) foreground(id graph.ID) []Cause {
 		}
 		if deadlock := j.present.Deadlock(number); deadlock != "" {
 			cause.Rule = string(deadlock)
-			cause.Fix = j.deleteAgain(id)
+			cause.Fix = fmt.Sprintf("%s blocks it; %s", j.name(dependent), j.deleteAgain(id))
 		} else if !j.graph.Deleting(dependent) {
 			cause.Fix = "look again in a minute; " + j.collectorFix()
 			causes = append(causes, j.unreachable(dependent)...)
@@ -187,9 +190,10 @@ func (j judge) command(id graph.ID, verb string, flags ...string) string {
 
 func (j judge) name(id graph.ID) string { return explain.Name(j.graph, id) }
 
-func (j judge) is(id graph.ID, apiVersion, kind string) bool {
-	isVersion, isKind, _ := j.graph.Kind(id)
-	return isVersion == apiVersion && isKind == kind
+// isCore reports whether an object is of a kind of the core group.
+func (j judge) isCore(id graph.ID, kind string) bool {
+	apiVersion, is, _ := j.graph.Kind(id)
+	return apiVersion == "v1" && is == kind
 }
 
 // mostNamed is how many objects of one sort are told of: more help nobody.

@@ -73,17 +73,21 @@ func (p *printer) causes(e *Explanation, depth int) {
 	}
 }
 
-// ways lists the ways out, what holds the rest first: deep down is where to begin.
+// ways lists the ways out, what holds the rest first: deep down is where to begin. A
+// deadlock is left by its own way, whatever its parts could do.
 func (p *printer) ways(e *Explanation) {
 	var fixes []string
 	seen := map[string]bool{}
 	var collect func(*Explanation)
 	collect = func(e *Explanation) {
 		for i := range e.Causes {
-			for _, held := range e.Causes[i].HeldBy {
-				collect(held)
+			cause := &e.Causes[i]
+			if !cause.deadlock() {
+				for _, held := range cause.HeldBy {
+					collect(held)
+				}
 			}
-			if fix := e.Causes[i].Fix; fix != "" && !seen[fix] {
+			if fix := cause.Fix; fix != "" && !seen[fix] {
 				seen[fix] = true
 				fixes = append(fixes, fmt.Sprintf("%s: %s", e.Object, fix))
 			}

@@ -1,8 +1,11 @@
 package explain
 
 import (
+	"slices"
+
 	"labhub.io/teamspace/internal/cli/document"
 	"labhub.io/teamspace/inventory"
+	"labhub.io/teamspace/ownership/rules"
 )
 
 // Report is the answer of explain.
@@ -44,4 +47,9 @@ type Cause struct {
 
 	// HeldBy are the objects that have to go before.
 	HeldBy []*Explanation `json:"heldBy,omitempty"`
+}
+
+// deadlock reports whether the cause never goes away by itself.
+func (c *Cause) deadlock() bool {
+	return slices.Contains([]string{string(rules.F5), string(rules.F6), string(rules.F7)}, c.Rule)
 }

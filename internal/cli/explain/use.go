@@ -10,7 +10,7 @@ import (
 
 // pod is row E2: a Pod goes when the kubelet of its node says that it has ended.
 func (j judge) pod(id graph.ID) []Cause {
-	if !j.is(id, "v1", "Pod") {
+	if !j.isCore(id, "Pod") {
 		return nil
 	}
 	d := j.details[id]

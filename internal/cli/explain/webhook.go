@@ -45,7 +45,7 @@ func (w webhook) intercepts(j judge, id graph.ID) bool {
 		return false
 	}
 	namespace := j.graph.Namespace(id)
-	if j.is(id, "v1", "Namespace") {
+	if j.isCore(id, "Namespace") {
 		namespace = j.graph.Name(id)
 	}
 	if namespace != "" && !w.selectsNamespace(j.namespaces[namespace]) {

@@ -120,7 +120,6 @@ func (o *options) tellOfNamespace(ctx context.Context, live client.Client, ts *v
 	}
 	fmt.Fprintf(o.streams.ErrOut, "note: namespace %s is there already and is not taken over; to hand it over:\n  kubectl annotate namespace %s %s=%s\n",
 		namespace.Name, namespace.Name, v1alpha1.AnnotationAdopt, ts.Name)
-	return
 }
 
 // FromRecord returns the TeamSpace of a record, fit to be created: as somebody would write

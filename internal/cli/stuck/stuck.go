@@ -16,6 +16,7 @@ import (
 	"labhub.io/teamspace/internal/cli/document"
 	"labhub.io/teamspace/internal/cli/exit"
 	"labhub.io/teamspace/internal/cli/terminal"
+	"labhub.io/teamspace/inventory"
 )
 
 type options struct {
@@ -76,7 +77,7 @@ func (o *options) run(ctx context.Context) error {
 		return err
 	}
 	progress := terminal.NewProgress(o.streams.ErrOut)
-	survey, err := cluster.Survey(ctx, scope.namespace, progress)
+	survey, err := cluster.Survey(ctx, inventory.Options{Namespace: scope.namespace}, progress)
 	if err != nil {
 		return err
 	}
