@@ -198,7 +198,7 @@ func TestReader_Failures(t *testing.T) {
 		return true, nil, apierrors.NewForbidden(schema.GroupResource{}, "w", nil)
 	})
 	got = l.owner(t, "a", "Widget", "w")
-	if c := rules.Classify("a", metav1.OwnerReference{UID: "uid"}, got.Facts); c.Class != rules.Unknown || got.Found != nil {
+	if c := rules.Classify("a", metav1.OwnerReference{UID: "uid"}, got.Facts); c.Class != rules.Unknown || got.Found != nil || !apierrors.IsForbidden(got.Err) {
 		t.Errorf("without permission: %s", c.Class)
 	}
 }

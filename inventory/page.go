@@ -143,7 +143,7 @@ func (p *pageReader) continueToken() (token string, err error) {
 	if err := p.bytes(); err != nil {
 		return "", err
 	}
-	err = fields(p.item, func(number protowire.Number, value []byte, _ uint64) error {
+	err = eachField(p.item, func(number protowire.Number, value []byte, _ uint64) error {
 		if number == listContinue {
 			token = string(value)
 		}
@@ -160,11 +160,11 @@ func (p *pageReader) parseItem(add func(graph.Object)) error {
 	o := &p.object
 	o.Namespace, o.Name, o.UID, o.Deleting = "", "", "", false
 	o.Finalizers, o.Owners = o.Finalizers[:0], o.Owners[:0]
-	err := fields(p.item, func(number protowire.Number, value []byte, _ uint64) error {
+	err := eachField(p.item, func(number protowire.Number, value []byte, _ uint64) error {
 		if number != itemMetadata {
 			return nil
 		}
-		return fields(value, p.parseMetadata)
+		return eachField(value, p.parseMetadata)
 	})
 	if err == nil {
 		add(*o)
@@ -187,7 +187,7 @@ func (p *pageReader) parseMetadata(number protowire.Number, value []byte, _ uint
 		o.Finalizers = append(o.Finalizers, p.words.of(value))
 	case metaOwnerReferences:
 		o.Owners = append(o.Owners, metav1.OwnerReference{})
-		return fields(value, p.parseOwner)
+		return eachField(value, p.parseOwner)
 	}
 	return nil
 }
@@ -211,9 +211,9 @@ func (p *pageReader) parseOwner(number protowire.Number, value []byte, flag uint
 	return nil
 }
 
-// fields calls each for the fields of a message: value is that of a length-delimited one,
+// eachField calls each for the fields of a message: value is that of a length-delimited one,
 // flag that of a varint.
-func fields(b []byte, each func(number protowire.Number, value []byte, flag uint64) error) error {
+func eachField(b []byte, each func(number protowire.Number, value []byte, flag uint64) error) error {
 	for len(b) > 0 {
 		number, wireType, n := protowire.ConsumeTag(b)
 		if n < 0 {

@@ -12,6 +12,8 @@ import (
 
 	"labhub.io/teamspace/internal/cli/access"
 	"labhub.io/teamspace/internal/cli/archive"
+	"labhub.io/teamspace/internal/cli/audit"
+	"labhub.io/teamspace/internal/cli/check"
 	"labhub.io/teamspace/internal/cli/exit"
 	"labhub.io/teamspace/internal/cli/explain"
 	"labhub.io/teamspace/internal/cli/preview"
@@ -63,6 +65,8 @@ whatever else was found.`,
 // subcommands lists the duties of the plugin.
 func subcommands(streams genericiooptions.IOStreams, flags *access.Flags) []*cobra.Command {
 	return []*cobra.Command{
+		audit.New(streams, flags),
+		check.New(streams, flags),
 		archive.New(streams, flags),
 		explain.New(streams, flags),
 		preview.New(streams, flags),

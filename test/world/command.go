@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"strings"
 	"testing"
@@ -118,6 +119,18 @@ func (w *World) MustKubectl(t testing.TB, args ...string) string {
 		t.Fatalf("kubectl %s: exit code %d\n%s", strings.Join(args, " "), answer.Code, answer.Out)
 	}
 	return answer.Out
+}
+
+// MustShell runs a script that calls kubectl, as administrator, and fails the test if any
+// line of it fails.
+func (w *World) MustShell(t testing.TB, script string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "sh", "-e")
+	cmd.Stdin = strings.NewReader(script)
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+w.kubeconfig(), "PATH="+w.binary("")+":"+os.Getenv("PATH"))
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("running a script: %v\n%s\n%s", err, out, script)
+	}
 }
 
 // Report is what the plugin printed, and how it ended.
