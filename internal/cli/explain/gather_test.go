@@ -1,7 +1,6 @@
 package explain
 
 import (
-	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
@@ -10,6 +9,7 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/json"
 
 	"labhub.io/teamspace/internal/cli/auditlog"
 )
