@@ -73,6 +73,11 @@ oracle: ## [GRAPHS=n] [SEED=s]: the rules of ownership against the real collecto
 	@cd test && go build -o ../bin/oracle ./oracle/cmd/oracle
 	@exec bin/oracle --graphs "$(or $(GRAPHS),30)" --seed "$(SEED)"
 
+.PHONY: preview
+preview: ## [GRAPHS=n] [SEED=s]: what the plugin foretells of deletions, against the real collector.
+	@$(MAKE) build sandbox >&2
+	@cd test && go test ./preview -count=1 -v -timeout=60m -args -graphs="$(or $(GRAPHS),100)" -seed="$(or $(SEED),1)"
+
 ##### Of later parts: each says so and fails, so that nobody takes silence for success.
 
 .PHONY: e2e chaos bench

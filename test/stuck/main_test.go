@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -70,10 +71,11 @@ func remove(t *testing.T, w *world.World, o client.Object) {
 	t.Helper()
 	ctx := context.WithoutCancel(t.Context())
 	free := client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"finalizers":null}}`))
-	if err := w.Client.Patch(ctx, o, free); client.IgnoreNotFound(err) != nil {
+	if err := w.Client.Patch(ctx, o, free); client.IgnoreNotFound(err) != nil && !meta.IsNoMatchError(err) {
 		t.Error(err)
 	}
-	if err := w.Client.Delete(ctx, o, client.PropagationPolicy(metav1.DeletePropagationBackground)); client.IgnoreNotFound(err) != nil {
+	err := w.Client.Delete(ctx, o, client.PropagationPolicy(metav1.DeletePropagationBackground))
+	if client.IgnoreNotFound(err) != nil && !meta.IsNoMatchError(err) {
 		t.Error(err)
 	}
 }

@@ -40,8 +40,9 @@ func with(name, uid, owners string) string {
 	return fmt.Sprintf(`"responseObject":{"kind":"Any","metadata":{"name":%q,"uid":%q,"ownerReferences":[%s]}}`, name, uid, owners)
 }
 
-func ref(kind, name, uid string) string {
-	return fmt.Sprintf(`{"apiVersion":"acme.example/v1","kind":%q,"name":%q,"uid":%q}`, kind, name, uid)
+// ref is a reference to a Widget.
+func ref(name, uid string) string {
+	return fmt.Sprintf(`{"apiVersion":"acme.example/v1","kind":"Widget","name":%q,"uid":%q}`, name, uid)
 }
 
 func logOf(t *testing.T, files ...string) *Log {
@@ -63,8 +64,8 @@ var configMap = Subject{Resource: "configmaps", Kind: "ConfigMap", Namespace: "a
 func story() string {
 	return line(1, "create", "widgets.acme.example", "a/w", admin, 201, with("w", "u1", "")) +
 		line(2, "create", "configmaps", "a/c", "ci", 201, with("c", "uc", "")) +
-		line(3, "patch", "configmaps", "a/c", "operator", 200, with("c", "uc", ref("Widget", "w", "u1"))) +
-		line(4, "update", "configmaps", "a/c", "kubectl", 200, with("c", "uc", ref("Widget", "w", "u1"))) +
+		line(3, "patch", "configmaps", "a/c", "operator", 200, with("c", "uc", ref("w", "u1"))) +
+		line(4, "update", "configmaps", "a/c", "kubectl", 200, with("c", "uc", ref("w", "u1"))) +
 		line(5, "delete", "widgets.acme.example", "a/w", admin, 200, `"requestObject":{"kind":"DeleteOptions","propagationPolicy":"Background"}`) +
 		line(6, "create", "widgets.acme.example", "a/w", admin, 201, with("w", "u2", "")) +
 		line(7, "get", "configmaps", "a/c", gc, 200, "") +
@@ -158,7 +159,7 @@ func TestDeletions_Metadata(t *testing.T) {
 
 // TestDeletions_Request: at the level Request the references are in what was sent.
 func TestDeletions_Request(t *testing.T) {
-	log := line(2, "patch", "configmaps", "a/c", "operator", 200, `"requestObject":{"metadata":{"ownerReferences":[`+ref("Widget", "w", "u1")+`]}}`) +
+	log := line(2, "patch", "configmaps", "a/c", "operator", 200, `"requestObject":{"metadata":{"ownerReferences":[`+ref("w", "u1")+`]}}`) +
 		line(3, "patch", "configmaps", "a/c", "kubectl", 200, `"requestObject":{"metadata":{"labels":{"x":"y"}}}`) +
 		line(7, "get", "widgets.acme.example", "a/w", gc, 404, "") +
 		line(8, "delete", "configmaps", "a/c", gc, 200, "")
@@ -192,8 +193,8 @@ func TestLog_Files(t *testing.T) {
 func TestDeletions_Cycle(t *testing.T) {
 	var log strings.Builder
 	for i := range 4 {
-		log.WriteString(line(10*i, "create", "widgets.acme.example", "a/x", admin, 201, with("x", "ux", ref("Widget", "y", "uy"))))
-		log.WriteString(line(10*i+1, "create", "widgets.acme.example", "a/y", admin, 201, with("y", "uy", ref("Widget", "x", "ux"))))
+		log.WriteString(line(10*i, "create", "widgets.acme.example", "a/x", admin, 201, with("x", "ux", ref("y", "uy"))))
+		log.WriteString(line(10*i+1, "create", "widgets.acme.example", "a/y", admin, 201, with("y", "uy", ref("x", "ux"))))
 		log.WriteString(line(10*i+2, "delete", "widgets.acme.example", "a/x", gc, 200, ""))
 		log.WriteString(line(10*i+3, "delete", "widgets.acme.example", "a/y", gc, 200, ""))
 	}
