@@ -125,7 +125,7 @@ func deleteWith(t *testing.T, w *world.World, cascade string, words ...string) {
 
 // awaitExplained polls until the explanation of a stuck object has all the words, since
 // conditions and the collector take their time.
-func awaitExplained(t *testing.T, w *world.World, words []string, args ...string) string {
+func awaitExplained(t *testing.T, w *world.World, words []string, args ...string) {
 	t.Helper()
 	var out string
 	world.Eventually(t, world.CollectorPatience, "explaining "+strings.Join(args, " "), func() error {
@@ -141,7 +141,6 @@ func awaitExplained(t *testing.T, w *world.World, words []string, args ...string
 			t.Errorf("the explanation speaks of %s:\n%s", never, out)
 		}
 	}
-	return out
 }
 
 func lacks(text string, words []string) error {

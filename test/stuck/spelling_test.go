@@ -64,8 +64,8 @@ func TestCompletion(t *testing.T) {
 		"explain sites.own.labhub.io/": "sites.own.labhub.io/alpha\n",
 		"explain site al":              "alpha\n",
 		"preview delete site al":       "alpha\n",
-		"tree --output d":              "dot\n",
-		"preview delete --cascade o":   "orphan\n",
+		"tree --output d":              "text\njson\nyaml\ndot\n",
+		"preview delete --cascade o":   "background\nforeground\norphan\n",
 		"arch":                         "archive\t",
 	} {
 		report := w.Plugin(t, append([]string{"__complete", "-n", ns}, strings.Fields(words)...)...)
