@@ -114,7 +114,9 @@ func TestAddWebhook(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := &facts{}
 			selector := &metav1.LabelSelector{MatchLabels: map[string]string{"team": "a"}}
-			err := f.addWebhook(whole(t, `{"kind":"K","metadata":{"name":"c"}}`), b, "w", tc.config, tc.policy, nil, false, selector, nil)
+			err := f.addWebhook(whole(t, `{"kind":"K","metadata":{"name":"c"}}`), b, &admissionregistrationv1.ValidatingWebhook{
+				Name: "w", ClientConfig: tc.config, FailurePolicy: tc.policy, NamespaceSelector: selector,
+			})
 			if err != nil || (len(f.webhooks) == 1) != tc.kept {
 				t.Fatalf("%d webhooks, %v", len(f.webhooks), err)
 			}
