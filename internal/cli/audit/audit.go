@@ -119,7 +119,7 @@ func (o *options) find(ctx context.Context) ([]fixable, []inventory.Incomplete, 
 	}
 	progress := terminal.NewProgress(o.ErrOut)
 	defer progress.Done()
-	survey, err := o.cluster.Survey(ctx, s.namespace, progress)
+	survey, err := o.cluster.Survey(ctx, inventory.Options{Namespace: s.namespace}, progress)
 	if err != nil {
 		return nil, nil, err
 	}
