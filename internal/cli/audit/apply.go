@@ -20,20 +20,13 @@ const fieldManager = "kubectl-teamspace"
 // objects nothing was changed.
 func apply(ctx context.Context, objects metadata.Interface, findings []fixable) []error {
 	var failed []error
-	byObject := map[types.UID][]*fixable{}
-	var order []types.UID
+	together := byObject(findings)
 	for i := range findings {
-		f := &findings[i]
-		if len(f.Patch) == 0 {
+		same := together[findings[i].Object.UID]
+		if len(same) == 0 {
 			continue
 		}
-		if byObject[f.Object.UID] == nil {
-			order = append(order, f.Object.UID)
-		}
-		byObject[f.Object.UID] = append(byObject[f.Object.UID], f)
-	}
-	for _, uid := range order {
-		same := byObject[uid]
+		delete(together, findings[i].Object.UID)
 		if err := applyTo(ctx, objects, same); err != nil {
 			failed = append(failed, fmt.Errorf("fixing %s: %w", same[0].Object, err))
 			continue
@@ -48,11 +41,7 @@ func apply(ctx context.Context, objects metadata.Interface, findings []fixable) 
 // applyTo applies all fixes of one object at once, since each moves the others.
 func applyTo(ctx context.Context, objects metadata.Interface, findings []*fixable) error {
 	o := findings[0].object
-	edits := make([]edit, len(findings))
-	for i, f := range findings {
-		edits[i] = f.edit
-	}
-	operations := append([]finding.Operation{test("/metadata/resourceVersion", o.ResourceVersion)}, o.patch(edits...)...)
+	operations := append([]finding.Operation{test("/metadata/resourceVersion", o.ResourceVersion)}, o.patch(editsOf(findings)...)...)
 	patch, err := json.Marshal(operations)
 	if err != nil {
 		return err

@@ -3,6 +3,7 @@ package audit
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -166,45 +167,49 @@ func (c *confirmer) turns(owner inventory.Owner, ring int) bool {
 
 // unknownOwner is a gap of its own: whether the reference is right is not known.
 func (c *confirmer) unknownOwner(owner inventory.Owner, ref metav1.OwnerReference) {
-	resource := owner.Resource.GroupResource()
-	if resource.Empty() {
-		resource = schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind).GroupVersion().WithResource(ref.Kind).GroupResource()
-	}
 	err := owner.Err
 	if err == nil {
 		err = fmt.Errorf("%s %q could not be read", ref.Kind, ref.Name)
 	}
+	resource := owner.Resource.GroupResource()
+	if resource.Empty() { // not even the types could be read
+		resource = schema.FromAPIVersionAndKind(ref.APIVersion, ref.Kind).GroupVersion().WithResource(strings.ToLower(ref.Kind)).GroupResource()
+	}
 	c.gap(resource, fmt.Errorf("reading owners: %w", err))
 }
 
-// owner reads an owner, once for all references that name it. Where the user may not read
-// one owner, no other of that type is asked for.
+// owner reads an owner, once for all references that name it.
 func (c *confirmer) owner(ctx context.Context, namespace string, ref metav1.OwnerReference) inventory.Owner {
 	at := coordinates{namespace, ref.APIVersion, ref.Kind, ref.Name}
-	wall := barrier{namespace, ref.APIVersion, ref.Kind}
 	c.mu.Lock()
 	look, ok := c.known[at]
 	if !ok {
-		look = sync.OnceValue(func() inventory.Owner {
-			c.mu.Lock()
-			err := c.barred[wall]
-			c.mu.Unlock()
-			if err != nil {
-				mapping := c.survey.Types.Resolve(ref.APIVersion, ref.Kind)
-				return inventory.Owner{Err: err, Facts: rules.Facts{Mapping: mapping, Answer: rules.Failed}}
-			}
-			owner := c.owners.GetOwner(ctx, c.began, namespace, ref)
-			if apierrors.IsForbidden(owner.Err) {
-				c.mu.Lock()
-				c.barred[wall] = owner.Err
-				c.mu.Unlock()
-			}
-			return owner
-		})
+		look = sync.OnceValue(func() inventory.Owner { return c.getOwner(ctx, namespace, ref) })
 		c.known[at] = look
 	}
 	c.mu.Unlock()
 	return look()
+}
+
+// getOwner reads an owner. Where the user may not read one, no other of that type is asked
+// for.
+func (c *confirmer) getOwner(ctx context.Context, namespace string, ref metav1.OwnerReference) inventory.Owner {
+	wall := barrier{namespace, ref.APIVersion, ref.Kind}
+	c.mu.Lock()
+	err := c.barred[wall]
+	c.mu.Unlock()
+	if err != nil {
+		mapping := c.survey.Types.Resolve(ref.APIVersion, ref.Kind)
+		resource, _ := c.survey.Resource(mapping.Type) // where it was barred it is known
+		return inventory.Owner{Err: err, Resource: resource, Facts: rules.Facts{Mapping: mapping, Answer: rules.Failed}}
+	}
+	owner := c.owners.GetOwner(ctx, c.began, namespace, ref)
+	if apierrors.IsForbidden(owner.Err) {
+		c.mu.Lock()
+		c.barred[wall] = owner.Err
+		c.mu.Unlock()
+	}
+	return owner
 }
 
 // elsewhere is the object that has the uid of a reference which does not lead to it.

@@ -175,8 +175,7 @@ func TestPatch_Several(t *testing.T) {
 func TestCommand_Quoted(t *testing.T) {
 	l := liveObject(t, "Secret a/s -> Widget ghost", "Secret", "a", "s")
 	l.references[0].Name = "it's; rm -rf /"
-	f := fixable{object: l, Finding: finding.Finding{Object: finding.ObjectOf(l.subject().Target), Patch: l.patch(edit{})}}
-	command, err := f.command()
+	command, err := l.command([]edit{{}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	"labhub.io/teamspace/api/v1alpha1"
 	"labhub.io/teamspace/internal/cli/finding"
@@ -141,17 +142,36 @@ func test(path string, value any) finding.Operation {
 
 func path(e edit) string { return fmt.Sprintf("/metadata/ownerReferences/%d", e.index) }
 
-// command is the patch as a line of a shell.
-func (f fixable) command() (string, error) {
-	patch, err := json.Marshal(f.Patch)
+// command is the patch that makes the edits as a line of a shell.
+func (l live) command(edits []edit) (string, error) {
+	patch, err := json.Marshal(l.patch(edits...))
 	if err != nil {
-		return "", fmt.Errorf("encoding the patch of %s: %w", f.Object, err)
+		return "", fmt.Errorf("encoding the patch of %s %q: %w", l.Kind, l.Name, err)
 	}
-	words := []string{"kubectl", "patch", f.object.resource.GroupResource().String(), f.Object.Name}
-	if f.Object.Namespace != "" {
-		words = append(words, "-n", f.Object.Namespace)
+	words := []string{"kubectl", "patch", l.resource.GroupResource().String(), l.Name}
+	if l.Namespace != "" {
+		words = append(words, "-n", l.Namespace)
 	}
 	return strings.Join(append(words, "--type=json", "-p", quote(string(patch))), " "), nil
+}
+
+// byObject are the findings that have a patch, by the object that it is of.
+func byObject(found []fixable) map[types.UID][]*fixable {
+	together := map[types.UID][]*fixable{}
+	for i := range found {
+		if f := &found[i]; len(f.Patch) > 0 {
+			together[f.Object.UID] = append(together[f.Object.UID], f)
+		}
+	}
+	return together
+}
+
+func editsOf(found []*fixable) []edit {
+	edits := make([]edit, len(found))
+	for i, f := range found {
+		edits[i] = f.edit
+	}
+	return edits
 }
 
 // quote makes one word of a text, for any POSIX shell.

@@ -5,20 +5,29 @@ import (
 	"io"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"labhub.io/teamspace/internal/cli/finding"
 )
 
-// printPatches prints what would fix the findings as lines of a shell, and everything else
-// as comments between them.
+// printPatches prints what would fix the findings as lines of a shell, one for each object
+// since each edit moves the others, and everything else as comments between them.
 func printPatches(out io.Writer, found []fixable, r finding.Report) error {
+	printed := map[types.UID]bool{}
+	together := byObject(found)
 	for i := range found {
 		f := &found[i]
 		fmt.Fprintf(out, "# %s %s %s: %s\n", f.Severity, f.Rule, f.Object, f.Message)
-		if len(f.Patch) == 0 {
+		switch {
+		case len(f.Patch) == 0:
 			fmt.Fprintf(out, "# by hand: %s\n", f.Fix)
 			continue
+		case printed[f.Object.UID]:
+			fmt.Fprintln(out, "# the patch above fixes this, too")
+			continue
 		}
-		command, err := f.command()
+		printed[f.Object.UID] = true
+		command, err := f.object.command(editsOf(together[f.Object.UID]))
 		if err != nil {
 			return err
 		}
