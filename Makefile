@@ -78,6 +78,11 @@ bench: build sandbox ## The plugin's time and memory, against the least that the
 	@cd test && go build -o ../bin/bench ./bench/cmd/bench
 	@exec bin/bench
 
+.PHONY: preview
+preview: ## [GRAPHS=n] [SEED=s]: what the plugin foretells of deletions, against the real collector.
+	@$(MAKE) build sandbox >&2
+	@cd test && go test ./preview -count=1 -v -timeout=60m -args -graphs="$(or $(GRAPHS),100)" -seed="$(or $(SEED),1)"
+
 ##### Of later parts: each says so and fails, so that nobody takes silence for success.
 
 .PHONY: e2e chaos

@@ -2,8 +2,14 @@ package archive
 
 import (
 	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"labhub.io/teamspace/api/v1alpha1"
 	"labhub.io/teamspace/archive"
@@ -51,6 +57,38 @@ func TestPlugin(t *testing.T) {
 		t.Errorf("a name that is taken: %+v", report)
 	}
 	w.AwaitReady(t, "again")
+}
+
+// TestPlugin_WhichArchive: what the manager publishes counts, unless it is not clear or
+// somebody names another; and whoever only reads makes nothing.
+func TestPlugin_WhichArchive(t *testing.T) {
+	w := lab.World(t)
+	published := &corev1.ConfigMap{}
+	published.Namespace, published.Name = world.ReleaseNamespace, archive.PublishedName
+	w.Get(t, published)
+	if got, want := published.Data["url"], "configmap://"+world.ArchiveNamespace; got != want {
+		t.Errorf("the manager publishes %q, want %q", got, want)
+	}
+	w.MustPlugin(t, 0, "archive", "list")
+
+	second := published.DeepCopy()
+	second.ObjectMeta = metav1.ObjectMeta{Namespace: "default", Name: archive.PublishedName, Labels: published.Labels}
+	w.Create(t, second)
+	w.MustPlugin(t, 0, "archive", "list") // the same archive, told twice
+	w.Patch(t, second, `{"data":{"url":"file:///elsewhere"}}`)
+	if report := w.Plugin(t, "archive", "list"); report.Code != 2 || !strings.Contains(report.Err, "several archives are published") {
+		t.Errorf("two archives: %+v", report)
+	}
+	w.MustPlugin(t, 0, "archive", "list", "--archive=configmap://"+world.ArchiveNamespace)
+	w.Delete(t, second)
+
+	dir := filepath.Join(t.TempDir(), "none")
+	if report := w.Plugin(t, "archive", "list", "--archive=file://"+dir); report.Code != 2 || !strings.Contains(report.Err, "not on this machine") {
+		t.Errorf("a directory that is not here: %+v", report)
+	}
+	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("reading made a directory: %v", err)
+	}
 }
 
 func decode(t *testing.T, text string, into any) {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -70,10 +71,11 @@ func remove(t *testing.T, w *world.World, o client.Object) {
 	t.Helper()
 	ctx := context.WithoutCancel(t.Context())
 	free := client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"finalizers":null}}`))
-	if err := w.Client.Patch(ctx, o, free); client.IgnoreNotFound(err) != nil {
+	if err := w.Client.Patch(ctx, o, free); client.IgnoreNotFound(err) != nil && !meta.IsNoMatchError(err) {
 		t.Error(err)
 	}
-	if err := w.Client.Delete(ctx, o, client.PropagationPolicy(metav1.DeletePropagationBackground)); client.IgnoreNotFound(err) != nil {
+	err := w.Client.Delete(ctx, o, client.PropagationPolicy(metav1.DeletePropagationBackground))
+	if client.IgnoreNotFound(err) != nil && !meta.IsNoMatchError(err) {
 		t.Error(err)
 	}
 }
@@ -123,7 +125,7 @@ func deleteWith(t *testing.T, w *world.World, cascade string, words ...string) {
 
 // awaitExplained polls until the explanation of a stuck object has all the words, since
 // conditions and the collector take their time.
-func awaitExplained(t *testing.T, w *world.World, words []string, args ...string) string {
+func awaitExplained(t *testing.T, w *world.World, words []string, args ...string) {
 	t.Helper()
 	var out string
 	world.Eventually(t, world.CollectorPatience, "explaining "+strings.Join(args, " "), func() error {
@@ -139,7 +141,6 @@ func awaitExplained(t *testing.T, w *world.World, words []string, args ...string
 			t.Errorf("the explanation speaks of %s:\n%s", never, out)
 		}
 	}
-	return out
 }
 
 func lacks(text string, words []string) error {

@@ -26,28 +26,28 @@ const (
 
 // Deletions returns how the subject was deleted, each time that it was, the oldest first.
 func (l *Log) Deletions(ctx context.Context, s Subject) ([]Deletion, error) {
-	return l.deletions(ctx, s, deepest)
-}
-
-func (l *Log) deletions(ctx context.Context, s Subject, depth int) ([]Deletion, error) {
-	p := pass{subject: s, written: map[types.UID]Request{}}
-	if err := l.each(ctx, p.matches, p.see); err != nil {
-		return nil, err
-	}
-	if depth == 0 {
-		return p.deletions, nil
-	}
-	for i := range p.deletions {
-		if err := l.follow(ctx, &p.deletions[i], s, depth); err != nil {
-			return nil, err
+	found, err := l.pass(ctx, s)
+	for i := range found {
+		if err = l.follow(ctx, &found[i], s, deepest); err != nil {
+			break
 		}
 	}
-	return p.deletions, nil
+	return found, err
+}
+
+// pass reads the log once.
+func (l *Log) pass(ctx context.Context, s Subject) ([]Deletion, error) {
+	p := pass{subject: s, written: map[types.UID]Request{}}
+	err := l.each(ctx, p.matches, p.see)
+	return p.deletions, err
 }
 
 // follow finds out what led to a deletion by a controller of Kubernetes: the end of the
 // namespace, or what became of the owners.
 func (l *Log) follow(ctx context.Context, d *Deletion, s Subject, depth int) error {
+	if depth == 0 {
+		return nil
+	}
 	if d.User == namespaceController && s.Namespace != "" {
 		namespace := Subject{Resource: "namespaces", Kind: "Namespace", Name: s.Namespace}
 		var err error
@@ -73,17 +73,16 @@ func (l *Log) follow(ctx context.Context, d *Deletion, s Subject, depth int) err
 
 // lastBefore returns the last deletion of a subject up to a time, nil if there is none.
 func (l *Log) lastBefore(ctx context.Context, s Subject, at time.Time, depth int) (*Deletion, error) {
-	all, err := l.deletions(ctx, s, depth)
+	all, err := l.pass(ctx, s)
 	if err != nil {
 		return nil, err
 	}
-	var last *Deletion
-	for i := range all {
+	for i := range slices.Backward(all) {
 		if !all[i].Time.After(at) {
-			last = &all[i]
+			return &all[i], l.follow(ctx, &all[i], s, depth)
 		}
 	}
-	return last, nil
+	return nil, nil
 }
 
 func groupOf(apiVersion string) string {

@@ -61,61 +61,49 @@ func (b backends) of(namespace, name string) backend {
 	}
 }
 
+// gatherWebhooks reads both kinds of configuration: what is of use here is the same in both.
 func (g *gatherer) gatherWebhooks(ctx context.Context, f *facts, b backends) {
-	group := admissionregistrationv1.SchemeGroupVersion
-	g.each(ctx, group.WithResource("validatingwebhookconfigurations"), "", func(o *unstructured.Unstructured) error {
-		var whole admissionregistrationv1.ValidatingWebhookConfiguration
-		if err := decode(o, &whole); err != nil {
-			return err
-		}
-		for i := range whole.Webhooks {
-			h := &whole.Webhooks[i]
-			if err := f.addWebhook(o, b, h.Name, h.ClientConfig, h.FailurePolicy, h.Rules, len(h.MatchConditions) > 0, h.NamespaceSelector, h.ObjectSelector); err != nil {
+	for _, resource := range []string{"mutatingwebhookconfigurations", "validatingwebhookconfigurations"} {
+		g.each(ctx, admissionregistrationv1.SchemeGroupVersion.WithResource(resource), "", func(o *unstructured.Unstructured) error {
+			var whole admissionregistrationv1.ValidatingWebhookConfiguration
+			if err := decode(o, &whole); err != nil {
 				return err
 			}
-		}
-		return nil
-	})
-	g.each(ctx, group.WithResource("mutatingwebhookconfigurations"), "", func(o *unstructured.Unstructured) error {
-		var whole admissionregistrationv1.MutatingWebhookConfiguration
-		if err := decode(o, &whole); err != nil {
-			return err
-		}
-		for i := range whole.Webhooks {
-			h := &whole.Webhooks[i]
-			if err := f.addWebhook(o, b, h.Name, h.ClientConfig, h.FailurePolicy, h.Rules, len(h.MatchConditions) > 0, h.NamespaceSelector, h.ObjectSelector); err != nil {
-				return err
+			for i := range whole.Webhooks {
+				if err := f.addWebhook(o, b, &whole.Webhooks[i]); err != nil {
+					return err
+				}
 			}
-		}
-		return nil
-	})
+			return nil
+		})
+	}
 }
 
-// addWebhook keeps a webhook that fails closed and has nobody behind it. The two kinds of
-// configuration have the same fields in different types.
-func (f *facts) addWebhook(o *unstructured.Unstructured, b backends, name string, config admissionregistrationv1.WebhookClientConfig,
-	policy *admissionregistrationv1.FailurePolicyType, rules []admissionregistrationv1.RuleWithOperations, conditional bool, namespaces, objects *metav1.LabelSelector,
-) error {
-	if config.Service == nil || policy != nil && *policy != admissionregistrationv1.Fail {
+// addWebhook keeps a webhook that fails closed and has nobody behind it.
+func (f *facts) addWebhook(o *unstructured.Unstructured, b backends, h *admissionregistrationv1.ValidatingWebhook) error {
+	service := h.ClientConfig.Service
+	if service == nil || h.FailurePolicy != nil && *h.FailurePolicy != admissionregistrationv1.Fail {
 		return nil
 	}
 	w := webhook{
-		kind: o.GetKind(), configuration: o.GetName(), name: name, conditional: conditional,
-		backend: b.of(config.Service.Namespace, config.Service.Name),
+		kind: o.GetKind(), configuration: o.GetName(), name: h.Name, conditional: len(h.MatchConditions) > 0,
+		backend: b.of(service.Namespace, service.Name),
 	}
 	if w.backend.fault == "" {
 		return nil
 	}
-	for _, rule := range rules {
+	for _, rule := range h.Rules {
 		w.rules = append(w.rules, webhookRule{operations: texts(rule.Operations), groups: rule.APIGroups, resources: rule.Resources})
 	}
 	var err error
-	if w.selectsNamespace, err = selects(namespaces); err != nil {
+	if w.selectsNamespace, err = selects(h.NamespaceSelector); err != nil {
 		return err
 	}
-	w.selects, err = selects(objects)
+	if w.selects, err = selects(h.ObjectSelector); err != nil {
+		return err
+	}
 	f.webhooks = append(f.webhooks, w)
-	return err
+	return nil
 }
 
 func texts(operations []admissionregistrationv1.OperationType) []string {

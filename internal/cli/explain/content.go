@@ -133,7 +133,7 @@ func (j judge) some(ids []graph.ID) []*Explanation {
 func (j judge) unlisted() []Cause {
 	var causes []Cause
 	for _, i := range j.incomplete {
-		cause := Cause{Rule: "E8", Message: fmt.Sprintf("cannot list %s, so that what is left of it cannot be deleted: %s", i.Resource, i.Reason)}
+		cause := Cause{Rule: "E8", Message: fmt.Sprintf("cannot list %s; if the namespace controller is answered the same, what is left of it cannot be deleted: %s", i.Resource, i.Reason)}
 		if c, ok := j.conversionOf(i); ok {
 			cause.Message = fmt.Sprintf("cannot list %s: conversion webhook %s: %s", i.Resource, c.backend.service, c.backend.fault)
 			cause.Fix = fmt.Sprintf("bring the conversion webhook of CustomResourceDefinition %s back", c.definition)
@@ -176,7 +176,11 @@ func (j judge) aggregated() []Cause {
 // failures are what the namespace controller was told when it deleted content.
 func (j judge) failures(id graph.ID) []Cause {
 	var causes []Cause
-	for _, kind := range []string{"NamespaceDeletionContentFailure", "NamespaceDeletionGroupVersionParsingFailure"} {
+	kinds := []string{"NamespaceDeletionContentFailure", "NamespaceDeletionGroupVersionParsingFailure"}
+	if len(j.unavailable) == 0 {
+		kinds = append(kinds, "NamespaceDeletionDiscoveryFailure") // else it is told which server is away
+	}
+	for _, kind := range kinds {
 		c, ok := j.details[id].is(kind)
 		if !ok {
 			continue

@@ -1,12 +1,17 @@
 package explain
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"time"
 
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"labhub.io/teamspace/internal/cli/access"
 	"labhub.io/teamspace/internal/cli/auditlog"
+	"labhub.io/teamspace/internal/cli/document"
 )
 
 // Deletion is a deletion in the audit log, with what there is to say of it.
@@ -15,11 +20,6 @@ type Deletion struct {
 
 	// Sentences say who did it and why, the deletion itself first.
 	Sentences []string `json:"sentences"`
-}
-
-// describe tells of a deletion.
-func describe(object string, d auditlog.Deletion) Deletion {
-	return Deletion{Deletion: d, Sentences: sentences(object, &d)}
 }
 
 func sentences(object string, d *auditlog.Deletion) []string {
@@ -113,4 +113,43 @@ func subjectOf(target access.Target) auditlog.Subject {
 		Group: target.Resource.Group, Resource: target.Resource.Resource, Kind: target.Kind.Kind,
 		Namespace: target.Namespace, Name: target.Name,
 	}
+}
+
+// search finds the deletions of an object; or else that of its type, which the API server
+// takes the objects along with and does not log.
+func search(ctx context.Context, log *auditlog.Log, target access.Target, object document.Object) ([]Deletion, error) {
+	found, err := log.Deletions(ctx, subjectOf(target))
+	if err != nil {
+		return nil, err
+	}
+	name := object.String()
+	if len(found) == 0 && strings.Contains(target.Resource.Group, ".") {
+		name = "its type, CustomResourceDefinition " + target.Resource.GroupResource().String() + ","
+		found, err = log.Deletions(ctx, auditlog.Subject{
+			Group: apiextensionsv1.GroupName, Resource: "customresourcedefinitions", Kind: "CustomResourceDefinition",
+			Name: target.Resource.GroupResource().String(),
+		})
+	}
+	var deletions []Deletion
+	for i := range found {
+		deletions = append(deletions, Deletion{Deletion: found[i], Sentences: sentences(name, &found[i])})
+	}
+	return deletions, err
+}
+
+// targetOfLog reads TYPE.GROUP/NAME or TYPE.GROUP NAME of a type that is not served any more.
+// Nothing but the words is known of it.
+func targetOfLog(cluster *access.Cluster, args []string) (access.Target, bool) {
+	words := strings.Split(strings.Join(args, "/"), "/")
+	if len(words) != 2 || words[1] == "" {
+		return access.Target{}, false
+	}
+	resource := schema.ParseGroupResource(words[0])
+	if resource.Group == "" {
+		return access.Target{}, false
+	}
+	target := access.Target{Name: words[1], Namespace: cluster.Namespace}
+	target.Resource = resource.WithVersion("")
+	target.Kind = schema.GroupVersionKind{Group: resource.Group, Kind: resource.Resource}
+	return target, true
 }

@@ -74,6 +74,9 @@ func (o *options) run(ctx context.Context, args []string) error {
 		return err
 	}
 	target, err := cluster.Target(args)
+	if unserved, ok := targetOfLog(cluster, args); err != nil && ok && len(o.auditLog) > 0 {
+		return o.gone(ctx, unserved)
+	}
 	if err != nil {
 		return err
 	}
@@ -116,21 +119,18 @@ func (o *options) gone(ctx context.Context, target access.Target) error {
 	if len(o.auditLog) == 0 {
 		return fmt.Errorf("%s does not exist; who deleted it, and why, is in the API server's audit log: --audit-log=FILE", target)
 	}
-	deletions, err := auditlog.New(o.auditLog).Deletions(ctx, subjectOf(target))
-	if err != nil {
-		return err
-	}
 	object := document.Object{
 		APIVersion: target.Kind.GroupVersion().String(), Kind: target.Kind.Kind, Namespace: target.Namespace, Name: target.Name,
 	}
 	report := &Report{Explanation: &Explanation{Object: object, State: stateGone}, Incomplete: []inventory.Incomplete{}}
-	for _, d := range deletions {
-		report.Deletions = append(report.Deletions, describe(object.String(), d))
+	var err error
+	if report.Deletions, err = search(ctx, auditlog.New(o.auditLog), target, object); err != nil {
+		return err
 	}
 	if err := o.write(report); err != nil {
 		return err
 	}
-	if len(deletions) == 0 {
+	if len(report.Deletions) == 0 {
 		return fmt.Errorf("the audit log does not tell of a deletion of %s: it may be older than the log, or its policy leaves it out", object)
 	}
 	return nil

@@ -101,7 +101,7 @@ func TestExplain(t *testing.T) {
 			scenario: "Namespace n dying\nWidget n/w",
 			facts:    func(f *facts) { f.webhooks = []webhook{broken()} },
 			want: []string{
-				"webhook wh.acme.example of ValidatingWebhookConfiguration v (service n/wh: missing) rejects delete and update of widgets",
+				"webhook wh.acme.example of ValidatingWebhookConfiguration v (service n/wh: missing) rejects delete of widgets",
 				"kubectl delete validatingwebhookconfiguration v",
 			},
 		},
@@ -120,7 +120,16 @@ func TestExplain(t *testing.T) {
 		"a webhook keeps the collector from a blocker": {
 			scenario: "Gadget n/g dying [fg]\nWidget n/w -> Gadget g +b",
 			facts:    func(f *facts) { f.webhooks = []webhook{broken()} },
-			want:     []string{"rejects delete and update of widgets", "bring Service n/wh back"},
+			want:     []string{"rejects delete of widgets", "bring Service n/wh back"},
+		},
+		"a webhook for everything": {
+			scenario: "Widget n/w dying [acme.example/hold]",
+			facts: func(f *facts) {
+				w := broken()
+				w.rules[0] = webhookRule{operations: []string{"*"}, groups: []string{"*"}, resources: []string{"*/*"}}
+				f.webhooks = []webhook{w}
+			},
+			want: []string{"rejects delete and update of widgets"},
 		},
 		"a webhook with conditions may reject": {
 			scenario: "Widget n/w dying [acme.example/hold]",
@@ -144,7 +153,7 @@ func TestExplain(t *testing.T) {
 			facts: func(f *facts) {
 				f.incomplete = []inventory.Incomplete{{Resource: "widgets.acme.example", Reason: "forbidden"}}
 			},
-			want: []string{"cannot list widgets.acme.example, so that what is left of it cannot be deleted: forbidden"},
+			want: []string{"cannot list widgets.acme.example; if the namespace controller is answered the same, what is left of it cannot be deleted: forbidden"},
 		},
 		"C41 a webhook that denied": {
 			scenario: "Namespace n dying",
@@ -152,6 +161,13 @@ func TestExplain(t *testing.T) {
 				f.details[0] = detail{conditions: []condition{{"NamespaceDeletionContentFailure", "True", "ContentDeletionFailed", `admission webhook "search.example" denied the request: protected`}}}
 			},
 			want: []string{"failed: admission webhook", "webhook search.example denies the deletion"},
+		},
+		"N4 a server that was away at the last attempt, and is back": {
+			scenario: "Namespace n dying",
+			facts: func(f *facts) {
+				f.details[0] = detail{conditions: []condition{{"NamespaceDeletionDiscoveryFailure", "True", "DiscoveryFailed", "metrics.k8s.io/v1beta1: stale"}}}
+			},
+			want: []string{"at its last attempt the namespace controller failed: metrics.k8s.io/v1beta1: stale"},
 		},
 		"E2 a pod within its grace period": {
 			scenario: "Pod a/p dying",

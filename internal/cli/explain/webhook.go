@@ -25,9 +25,12 @@ func (w webhook) cause(resource string) Cause {
 	if w.conditional {
 		may = "may reject"
 	}
-	what := fmt.Sprintf("%s delete and update of %s", may, resource)
-	if !w.matchesOperation("DELETE") {
-		what = fmt.Sprintf("%s update of %s, also that which takes a finalizer off", may, resource)
+	what := fmt.Sprintf("%s update of %s, also that which takes a finalizer off", may, resource)
+	switch deletes, updates := w.matchesOperation("DELETE"), w.matchesOperation("UPDATE"); {
+	case deletes && updates:
+		what = fmt.Sprintf("%s delete and update of %s", may, resource)
+	case deletes:
+		what = fmt.Sprintf("%s delete of %s", may, resource)
 	}
 	return Cause{
 		Rule:    "E6",
