@@ -174,9 +174,12 @@ func programsOf(root, kubeconfig string) ([]measured, error) {
 	}
 	const peer = "kubectl-check-ownerreferences"
 	path, err := exec.LookPath(peer)
-	if err != nil {
+	switch {
+	case errors.Is(err, exec.ErrNotFound):
 		fmt.Fprintf(os.Stderr, "bench: %s is not on the PATH, and is left out\n", peer)
 		return programs, nil
+	case err != nil:
+		return nil, err
 	}
 	return append(programs, measured{peer, path, []string{"--kubeconfig", kubeconfig, "--qps", "100000", "--burst", "100000", "-o", "json"}}), nil
 }
