@@ -57,6 +57,9 @@ func (f *Filler) To(ctx context.Context, objects int) error {
 	return group.Wait()
 }
 
+// Wrong is how many of the objects have an owner that does not exist.
+func (f *Filler) Wrong() int { return f.made / wrongEvery }
+
 // object is one of four types, with an owner, labels and annotations as objects have them.
 func (f *Filler) object(i int) client.Object {
 	owner := f.owners[i%namespaces]

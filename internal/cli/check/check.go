@@ -56,7 +56,7 @@ else was found.`,
 		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error { return o.run(command.Context(), flags) },
 	}
-	command.Flags().StringSliceVarP(&o.files.Filenames, "filename", "f", nil, "File, folder or URL of the manifests; - is stdin. May be repeated.")
+	command.Flags().StringArrayVarP(&o.files.Filenames, "filename", "f", nil, "File, folder or URL of the manifests; - is stdin. May be repeated.")
 	command.Flags().BoolVarP(&o.files.Recursive, "recursive", "R", false, "Read folders with all that are in them.")
 	command.Flags().BoolVar(&o.offline, "offline", false, "Ask no cluster.")
 	// An error here is a flag that does not exist, and it was added three lines before.

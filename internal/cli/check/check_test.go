@@ -74,6 +74,8 @@ func TestCheck_Sources(t *testing.T) {
 		"a folder":                 {"", []string{"-f", "testdata/nested", "--offline"}, exit.Clean, ""},
 		"a folder with all in it":  {"", []string{"-R", "-f", "testdata", "--offline"}, exit.Findings, ""},
 		"stdin":                    {string(bad), []string{"-f", "-", "--offline"}, exit.Findings, ""},
+		"several files":            {"", []string{"-f", "testdata/nested/clean.json", "-f", "testdata/all.yaml", "--offline"}, exit.Findings, ""},
+		"a comma in the name":      {"", []string{"-f", "testdata/a, b.yaml"}, exit.CouldNotTell, `"testdata/a, b.yaml"`},
 		"a file that is not there": {"", []string{"-f", "testdata/none.yaml"}, exit.CouldNotTell, "does not exist"},
 		"no manifest":              {"a: b", []string{"-f", "-"}, exit.CouldNotTell, "Kind"},
 		"no file":                  {"", []string{}, exit.CouldNotTell, "filename"},

@@ -1,6 +1,10 @@
 // Command bench prints what the plugin takes: on a real API server against what the same
 // data costs at least, and how that grows up to a million simulated objects. See package
 // bench.
+//
+//	bench [OBJECTS...]
+//
+// Without numbers it measures at 10,000 and 100,000 objects on the real API server.
 package main
 
 import (
@@ -13,10 +17,13 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"strconv"
 	"time"
 
+	"github.com/go-logr/logr"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"labhub.io/teamspace/test/bench"
 	"labhub.io/teamspace/test/program"
@@ -34,13 +41,28 @@ func main() {
 	if len(os.Args) == 3 && os.Args[1] == "floor" {
 		err = floor(ctx, os.Args[2])
 	} else {
-		err = errors.Join(onSandbox(ctx), simulated(ctx))
+		err = all(ctx, os.Args[1:])
 	}
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench: "+err.Error())
 		os.Exit(1)
 	}
+}
+
+func all(ctx context.Context, args []string) error {
+	sizes := []int{10_000, 100_000}
+	if len(args) > 0 {
+		sizes = nil
+	}
+	for _, arg := range args {
+		size, err := strconv.Atoi(arg)
+		if err != nil {
+			return fmt.Errorf("want numbers of objects: %w", err)
+		}
+		sizes = append(sizes, size)
+	}
+	return errors.Join(onSandbox(ctx, sizes), simulated(ctx))
 }
 
 // floor is this program as the one that is measured for comparison.
@@ -57,7 +79,7 @@ func floor(ctx context.Context, kubeconfig string) error {
 
 // onSandbox measures on a real control plane. Its collector stands still, so that what is
 // wrong stays to be found.
-func onSandbox(ctx context.Context) error {
+func onSandbox(ctx context.Context, sizes []int) error {
 	root, err := program.Root()
 	if err != nil {
 		return err
@@ -89,12 +111,8 @@ func onSandbox(ctx context.Context) error {
 		return err
 	}
 	var rows []bench.Row
-	for _, objects := range []int{10_000, 100_000} {
-		fmt.Fprintf(os.Stderr, "bench: making %d objects\n", objects)
-		if err := filler.To(ctx, objects); err != nil {
-			return err
-		}
-		more, err := measure(ctx, programs, objects)
+	for _, objects := range sizes {
+		more, err := atSize(ctx, filler, programs, objects)
 		if err != nil {
 			return err
 		}
@@ -104,12 +122,30 @@ func onSandbox(ctx context.Context) error {
 	return bench.Print(os.Stdout, rows)
 }
 
+// atSize makes objects, sees that the audit finds exactly what is wrong with them, and
+// measures.
+func atSize(ctx context.Context, filler *bench.Filler, programs []measured, objects int) ([]bench.Row, error) {
+	fmt.Fprintf(os.Stderr, "bench: making %d objects\n", objects)
+	if err := filler.To(ctx, objects); err != nil {
+		return nil, err
+	}
+	audit := programs[1]
+	switch wrong, err := bench.Wrong(ctx, audit.path, audit.args...); {
+	case err != nil:
+		return nil, err
+	case wrong != filler.Wrong():
+		return nil, fmt.Errorf("the audit finds %d references of %d that are wrong", wrong, filler.Wrong())
+	}
+	return measure(ctx, programs, objects)
+}
+
 func newFiller(ctx context.Context, kubeconfig string) (*bench.Filler, error) {
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	if err != nil {
 		return nil, err
 	}
 	config.QPS = -1
+	ctrllog.SetLogger(logr.Discard()) // else the client asks for one, at length
 	c, err := client.New(config, client.Options{})
 	if err != nil {
 		return nil, err
@@ -124,7 +160,7 @@ type measured struct {
 	args []string
 }
 
-// programsOf lists the programs; the first is the floor. A peer is measured where somebody
+// programsOf lists the programs; the first is the floor, the second the audit. A peer is measured where somebody
 // has installed it.
 func programsOf(root, kubeconfig string) ([]measured, error) {
 	self, err := os.Executable()
@@ -138,9 +174,12 @@ func programsOf(root, kubeconfig string) ([]measured, error) {
 	}
 	const peer = "kubectl-check-ownerreferences"
 	path, err := exec.LookPath(peer)
-	if err != nil {
+	switch {
+	case errors.Is(err, exec.ErrNotFound):
 		fmt.Fprintf(os.Stderr, "bench: %s is not on the PATH, and is left out\n", peer)
 		return programs, nil
+	case err != nil:
+		return nil, err
 	}
 	return append(programs, measured{peer, path, []string{"--kubeconfig", kubeconfig, "--qps", "100000", "--burst", "100000", "-o", "json"}}), nil
 }
