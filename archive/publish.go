@@ -26,8 +26,16 @@ const (
 // ErrNotPublished says that no release tells where its archive is.
 var ErrNotPublished = errors.New("no ConfigMap with the label " + LabelPublished + " says where the archive is")
 
-// Publish tells whoever may read ConfigMaps of the namespace where the archive is.
+// Publish tells whoever may read ConfigMaps of the namespace where the archive is. It writes
+// nothing where that is told already.
 func Publish(ctx context.Context, live client.Client, namespace, archiveURL string) error {
+	told := &corev1.ConfigMap{}
+	if err := live.Get(ctx, client.ObjectKey{Namespace: namespace, Name: PublishedName}, told); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("reading ConfigMap %s/%s, which says where the archive is: %w", namespace, PublishedName, err)
+	}
+	if told.Labels[LabelPublished] == "true" && told.Data[publishedKey] == archiveURL {
+		return nil
+	}
 	apply := corev1ac.ConfigMap(PublishedName, namespace).
 		WithLabels(map[string]string{LabelPublished: "true"}).
 		WithData(map[string]string{publishedKey: archiveURL})
