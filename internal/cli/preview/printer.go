@@ -30,6 +30,12 @@ func (d *deletion) print(out io.Writer, r *Report) error {
 		fmt.Fprintf(out, "  %d. %s (%s)\n", i+1, r.Order[i].Message, r.Order[i].Rule)
 	}
 	d.printOpen(out, r)
+	if len(r.Afterwards) > 0 {
+		fmt.Fprintln(out, "\nOnce these finalizers are taken off, these go:")
+	}
+	for i := range r.Afterwards {
+		fmt.Fprintf(out, "  - %s\n", r.Afterwards[i].Message)
+	}
 	_, err := fmt.Fprintln(out, "\n"+r.Summary.String())
 	return err
 }
@@ -104,6 +110,9 @@ func (d *deletion) title(id graph.ID) string {
 	name, _ := d.fate(id)
 	if name == fateDeleted && d.soleOwner(id) {
 		name += " (sole owner)"
+	}
+	if name == fateKept && d.goesLater(id) {
+		name = "kept until the finalizers are off"
 	}
 	return explain.Name(d.graph, id) + ": " + name
 }

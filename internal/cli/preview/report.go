@@ -31,6 +31,10 @@ type Report struct {
 	Waiting          []Fate `json:"waiting"`
 	NonDeterministic []Fate `json:"nonDeterministic"`
 
+	// Afterwards are those of the lists before that go, too, once the finalizers are taken
+	// off which Waiting waits for.
+	Afterwards []Fate `json:"afterwards"`
+
 	Incomplete []inventory.Incomplete `json:"incomplete"`
 	Summary    Summary                `json:"summary"`
 }
@@ -59,6 +63,7 @@ type Summary struct {
 	Blocked          int `json:"blocked"`
 	Waiting          int `json:"waiting"`
 	NonDeterministic int `json:"nonDeterministic"`
+	Afterwards       int `json:"afterwards"`
 	Incomplete       int `json:"incomplete"`
 }
 
@@ -73,12 +78,53 @@ type deletion struct {
 	instances map[graph.ID][]graph.ID
 
 	last map[graph.ID]rules.Effect // the last effect on each object
+
+	// later is the same deletion after the finalizers of others were taken off, nil if it
+	// waits for none.
+	later *deletion
 }
 
 // predict lets the collector's rules play the deletion. A definition takes the objects of
 // its kind along, each of them deleted as if nobody had said how (E7).
 func predict(g *graph.Graph, policy metav1.DeletionPropagation, targets []graph.ID, instances map[graph.ID][]graph.ID) *deletion {
-	events := []rules.Event{rules.Deleted(policy, targets...)}
+	d := predictUnheld(g, policy, targets, instances, nil)
+	d.later = d.afterwards()
+	return d
+}
+
+// afterwards follows the deletion until no finalizer of others holds it up. Each round
+// frees at least one object more.
+func (d *deletion) afterwards() (later *deletion) {
+	var free []graph.ID
+	for at := d; ; at = later {
+		held := at.held()
+		if len(held) == 0 {
+			return later
+		}
+		free = append(free, held...)
+		later = predictUnheld(d.graph, d.policy, d.targets, d.instances, free)
+	}
+}
+
+// held are the objects that the deletion leaves to finalizers of others (F12).
+func (d *deletion) held() []graph.ID {
+	var held []graph.ID
+	for id := range d.last {
+		state := d.prediction.Likely(id)
+		ours := func(finalizer string) bool {
+			return finalizer == metav1.FinalizerDeleteDependents || finalizer == metav1.FinalizerOrphanDependents
+		}
+		if state.Exists && state.Deleting && len(slices.DeleteFunc(slices.Clone(state.Finalizers), ours)) > 0 {
+			held = append(held, id)
+		}
+	}
+	slices.Sort(held)
+	return held
+}
+
+// predictUnheld is predict with the finalizers of others off some objects.
+func predictUnheld(g *graph.Graph, policy metav1.DeletionPropagation, targets []graph.ID, instances map[graph.ID][]graph.ID, free []graph.ID) *deletion {
+	events := []rules.Event{rules.Unheld(free...), rules.Deleted(policy, targets...)}
 	for _, definition := range targets {
 		if objects := instances[definition]; len(objects) > 0 {
 			events = append(events, rules.Deleted("", objects...))
@@ -159,12 +205,20 @@ func (d *deletion) report(incomplete []inventory.Incomplete) *Report {
 			}
 		}
 	}
+	r.Afterwards = []Fate{}
+	for _, id := range d.reach() {
+		if d.goesLater(id) {
+			_, fate := d.later.fate(id)
+			r.Afterwards = append(r.Afterwards, fate)
+		}
+	}
+	slices.SortFunc(r.Afterwards, func(a, b Fate) int { return document.Compare(a.Object, b.Object) })
 	for _, list := range r.lists() {
 		slices.SortFunc(*list.fates, func(a, b Fate) int { return document.Compare(a.Object, b.Object) })
 	}
 	r.Summary = Summary{
 		Deleted: len(r.Deleted), Kept: len(r.Kept), Pruned: len(r.Pruned), Orphaned: len(r.Orphaned), Blocked: len(r.Blocked),
-		Waiting: len(r.Waiting), NonDeterministic: len(r.NonDeterministic), Incomplete: len(r.Incomplete),
+		Waiting: len(r.Waiting), NonDeterministic: len(r.NonDeterministic), Afterwards: len(r.Afterwards), Incomplete: len(r.Incomplete),
 	}
 	return r
 }
@@ -240,6 +294,17 @@ func (d *deletion) fate(id graph.ID) (string, Fate) {
 		fate.Message = d.kept(id)
 		return fateKept, fate
 	}
+}
+
+// goesLater reports whether an object that is not gone at the end goes once the finalizers
+// of others are taken off.
+func (d *deletion) goesLater(id graph.ID) bool {
+	return d.later != nil && d.remains(id) && !d.later.remains(id)
+}
+
+// remains reports whether an object is there at the end.
+func (d *deletion) remains(id graph.ID) bool {
+	return d.prediction.Likely(id).Exists || d.awaitsInstances(id)
 }
 
 // soleOwner reports whether the object goes because of the one owner that it has.

@@ -74,7 +74,7 @@ func TestReport_CountsWhatItLists(t *testing.T) {
 			t.Errorf("%s: %d in the list, %d in the summary (%v)", name, len(list), count, err)
 		}
 	}
-	if summary["deleted"] != 2 || summary["pruned"] != 1 || summary["incomplete"] != 1 || len(summary) != 8 {
+	if summary["deleted"] != 2 || summary["pruned"] != 1 || summary["incomplete"] != 1 || len(summary) != 9 {
 		t.Errorf("the summary is %v", summary)
 	}
 }
