@@ -17,8 +17,10 @@ func (w *world) apply(e Event) {
 		}
 	case unheld:
 		for _, id := range e.objects {
-			w.flags[id] &^= hasOther
-			w.removeIfFree(id, F12)
+			if !w.any(id, isGraceful) { // that has none
+				w.flags[id] &^= hasOther
+				w.removeIfFree(id, F12)
+			}
 		}
 	case deleted:
 		for _, id := range e.objects {

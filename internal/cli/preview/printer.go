@@ -15,7 +15,7 @@ import (
 func (d *deletion) print(out io.Writer, r *Report) error {
 	shown := map[graph.ID]bool{}
 	// What owns each other in a namespace hangs below nothing, and gets a tree of its own.
-	for _, id := range append(slices.Clone(d.targets), d.reach()...) {
+	for _, id := range append(slices.Clone(d.targets), d.reached...) {
 		if shown[id] {
 			continue
 		}
@@ -45,7 +45,7 @@ func (d *deletion) printOpen(out io.Writer, r *Report) {
 	for _, list := range []struct {
 		title string
 		fates []Fate
-	}{{"Blocked:", r.Blocked}, {"Waiting:", r.Waiting}, {"Not determined:", r.NonDeterministic}} {
+	}{{"Blocked:", r.Blocked}, {"Waiting:", r.Waiting}} {
 		if len(list.fates) == 0 {
 			continue
 		}
@@ -53,6 +53,12 @@ func (d *deletion) printOpen(out io.Writer, r *Report) {
 		for i := range list.fates {
 			fmt.Fprintf(out, "  - %s (%s)\n", list.fates[i].Message, list.fates[i].Rule)
 		}
+	}
+	if len(r.NonDeterministic) > 0 {
+		fmt.Fprintln(out, "\nNot determined:")
+	}
+	for i := range r.NonDeterministic {
+		fmt.Fprintf(out, "  - %s\n", r.NonDeterministic[i].Message) // it names its rows
 	}
 }
 

@@ -77,52 +77,24 @@ type deletion struct {
 	// instances are the objects that go with a definition among the targets.
 	instances map[graph.ID][]graph.ID
 
-	last map[graph.ID]rules.Effect // the last effect on each object
+	last    map[graph.ID]rules.Effect // the last effect on each object
+	reached []graph.ID                // the objects that the deletion may reach
 
-	// later is the same deletion after the finalizers of others were taken off, nil if it
-	// waits for none.
+	// later is the same deletion where the finalizers of others are taken off as soon as
+	// something waits for them.
 	later *deletion
 }
 
-// predict lets the collector's rules play the deletion. A definition takes the objects of
-// its kind along, each of them deleted as if nobody had said how (E7).
+// predict lets the collector's rules play the deletion, and then once more as if nobody else
+// kept a finalizer on what it reaches. A definition takes the objects of its kind along, each
+// of them deleted as if nobody had said how (E7).
 func predict(g *graph.Graph, policy metav1.DeletionPropagation, targets []graph.ID, instances map[graph.ID][]graph.ID) *deletion {
 	d := predictUnheld(g, policy, targets, instances, nil)
-	d.later = d.afterwards()
+	d.later = predictUnheld(g, policy, targets, instances, d.reached)
 	return d
 }
 
-// afterwards follows the deletion until no finalizer of others holds it up. Each round
-// frees at least one object more.
-func (d *deletion) afterwards() (later *deletion) {
-	var free []graph.ID
-	for at := d; ; at = later {
-		held := at.held()
-		if len(held) == 0 {
-			return later
-		}
-		free = append(free, held...)
-		later = predictUnheld(d.graph, d.policy, d.targets, d.instances, free)
-	}
-}
-
-// held are the objects that the deletion leaves to finalizers of others (F12).
-func (d *deletion) held() []graph.ID {
-	var held []graph.ID
-	for id := range d.last {
-		state := d.prediction.Likely(id)
-		ours := func(finalizer string) bool {
-			return finalizer == metav1.FinalizerDeleteDependents || finalizer == metav1.FinalizerOrphanDependents
-		}
-		if state.Exists && state.Deleting && len(slices.DeleteFunc(slices.Clone(state.Finalizers), ours)) > 0 {
-			held = append(held, id)
-		}
-	}
-	slices.Sort(held)
-	return held
-}
-
-// predictUnheld is predict with the finalizers of others off some objects.
+// predictUnheld plays the deletion with the finalizers of others off some objects.
 func predictUnheld(g *graph.Graph, policy metav1.DeletionPropagation, targets []graph.ID, instances map[graph.ID][]graph.ID, free []graph.ID) *deletion {
 	events := []rules.Event{rules.Unheld(free...), rules.Deleted(policy, targets...)}
 	for _, definition := range targets {
@@ -137,6 +109,7 @@ func predictUnheld(g *graph.Graph, policy metav1.DeletionPropagation, targets []
 	for _, e := range d.prediction.Effects() {
 		d.last[e.Object] = e
 	}
+	d.reached = d.reach()
 	return d
 }
 
@@ -197,7 +170,7 @@ func (d *deletion) report(incomplete []inventory.Incomplete) *Report {
 	for _, list := range r.lists() {
 		*list.fates = []Fate{}
 	}
-	for _, id := range d.reach() {
+	for _, id := range d.reached {
 		name, fate := d.fate(id)
 		for _, list := range r.lists() {
 			if list.name == name {
@@ -206,7 +179,7 @@ func (d *deletion) report(incomplete []inventory.Incomplete) *Report {
 		}
 	}
 	r.Afterwards = []Fate{}
-	for _, id := range d.reach() {
+	for _, id := range d.reached {
 		if d.goesLater(id) {
 			_, fate := d.later.fate(id)
 			r.Afterwards = append(r.Afterwards, fate)
@@ -280,7 +253,7 @@ func (d *deletion) fate(id graph.ID) (string, Fate) {
 		fate.Message = explain.Name(d.graph, id) + " waits until every object of its kind is gone"
 		return fateWaiting, fate
 	case !state.Exists:
-		if d.soleOwner(id) {
+		if d.soleOwner(id) && fate.Rule != rules.F12 {
 			fate.Message += "; it had no other owner"
 		}
 		return fateDeleted, fate
@@ -296,15 +269,12 @@ func (d *deletion) fate(id graph.ID) (string, Fate) {
 	}
 }
 
-// goesLater reports whether an object that is not gone at the end goes once the finalizers
-// of others are taken off.
+// goesLater reports whether an object that is not sure to go does go once the finalizers of
+// others are taken off.
 func (d *deletion) goesLater(id graph.ID) bool {
-	return d.later != nil && d.remains(id) && !d.later.remains(id)
-}
-
-// remains reports whether an object is there at the end.
-func (d *deletion) remains(id graph.ID) bool {
-	return d.prediction.Likely(id).Exists || d.awaitsInstances(id)
+	now, _ := d.fate(id)
+	later, _ := d.later.fate(id)
+	return now != fateDeleted && later == fateDeleted
 }
 
 // soleOwner reports whether the object goes because of the one owner that it has.
@@ -333,8 +303,12 @@ func (d *deletion) dying(id graph.ID, state rules.State, fate Fate) (string, Fat
 	}
 	fate.Rule = rules.F12
 	fate.Message = fmt.Sprintf("%s is deleted as soon as these finalizers are taken off: %s", explain.Name(d.graph, id), strings.Join(state.Finalizers, ", "))
-	if len(state.Finalizers) == 0 {
+	switch _, kind, _ := d.graph.Kind(id); {
+	case len(state.Finalizers) > 0:
+	case kind == "Namespace":
 		fate.Message = explain.Name(d.graph, id) + " is deleted as soon as what is left in it is gone"
+	default:
+		fate.Message = explain.Name(d.graph, id) + " is deleted when its grace period is over"
 	}
 	return fateWaiting, fate
 }
