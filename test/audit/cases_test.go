@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"labhub.io/teamspace/api/v1alpha1"
 	"labhub.io/teamspace/test/world"
 )
 
@@ -206,24 +205,4 @@ func TestCase_Lost(t *testing.T) {
 	w.MustShell(t, `kubectl get namespace `+ns+` -o json | sed 's/"kubernetes"//' | kubectl replace --raw /api/v1/namespaces/`+ns+`/finalize -f - >/dev/null`)
 	wantFinding(t, audit(t, w, 1), "ConfigMap", "left", "N5", "namespace lost does not exist", "kubectl create namespace lost")
 	wantFinding(t, audit(t, w, 1, "-n", ns), "ConfigMap", "left", "N5")
-}
-
-// TestCase_EarlierTeamSpace: a namespace that still refers to a TeamSpace from before it
-// was made again would go with everything in it.
-func TestCase_EarlierTeamSpace(t *testing.T) {
-	w := lab.World(t)
-	w.Stop(t, world.Manager) // it would drop the reference at once
-	ts := &v1alpha1.TeamSpace{ObjectMeta: metav1.ObjectMeta{Name: "again"}, Spec: v1alpha1.TeamSpaceSpec{Pods: 1}}
-	createObject(t, w, ts)
-	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "team-again", OwnerReferences: []metav1.OwnerReference{
-		{APIVersion: v1alpha1.GroupVersion.String(), Kind: "TeamSpace", Name: ts.Name, UID: nobody},
-	}}}
-	w.Create(t, ns)
-	got := audit(t, w, 1)
-	wantFinding(t, got, "Namespace", "team-again", "R11", "and with it everything in it", "kubectl annotate namespace team-again platform.labhub.io/adopt=again")
-	audit(t, w, 1, "--fix", "--yes")
-	w.Get(t, ns)
-	if len(ns.OwnerReferences) > 0 {
-		t.Errorf("it is bound to %v", ns.OwnerReferences)
-	}
 }

@@ -19,7 +19,7 @@ import (
 // lab is a cluster without the guard, in which the collector stands still: what it would
 // delete within milliseconds is there to be found.
 var lab = &world.Shared{
-	Options: world.Options{Flags: []string{"--set=guard.mode=off", "--set=policies.enabled=false"}},
+	Options: world.Options{Flags: []string{"--set=guard.mode=off"}},
 	Prepare: prepare,
 }
 

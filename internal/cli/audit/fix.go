@@ -98,7 +98,7 @@ func (l live) wrongTwin(index int) int {
 func (l live) fix(p explain.Problem) string {
 	ref := l.references[p.Index]
 	if p.Rule == rules.R11 && l.Kind == "Namespace" && isTeamSpace(ref) && ref.Found != nil {
-		return fmt.Sprintf("the TeamSpace was made again: drop the reference, which keeps the namespace, and let the new one adopt it: kubectl annotate namespace %s %s=%s",
+		return fmt.Sprintf("the TeamSpace was made again: drop the reference, which keeps the namespace and which TeamSpace's controller does as soon as it runs, and let the new one adopt it: kubectl annotate namespace %s %s=%s",
 			l.Name, v1alpha1.AnnotationAdopt, ref.Name)
 	}
 	if p.Rule == rules.R06 {
