@@ -57,7 +57,7 @@ whatever else was found.`,
 	root.SetOut(streams.Out)
 	root.SetErr(streams.ErrOut)
 	flags := access.New()
-	flags.AddTo(root.PersistentFlags())
+	flags.AddTo(root)
 	root.AddCommand(subcommands(streams, flags)...)
 	return root
 }

@@ -78,6 +78,16 @@ func TestPermission(t *testing.T) {
 	}
 }
 
+// TestNoNamespace: a name that is none's is told, since nothing is wrong there.
+func TestNoNamespace(t *testing.T) {
+	w := lab.World(t)
+	for _, command := range []string{"audit", "stuck"} {
+		if got := w.Plugin(t, command, "-n", "nobody-s"); got.Code != 0 || got.Err != "note: namespace nobody-s does not exist\n" {
+			t.Errorf("%s: %+v", command, got)
+		}
+	}
+}
+
 // TestPermission_Owners: owners that may not be read are a gap, and no finding.
 func TestPermission_Owners(t *testing.T) {
 	w := lab.World(t)

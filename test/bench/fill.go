@@ -25,11 +25,14 @@ type Filler struct {
 	client client.Client
 	made   int
 	owners [namespaces]metav1.OwnerReference
+
+	findings map[string]string // what the audit has to find, by object
 }
 
-// NewFiller makes the namespaces and an owner in each.
+// NewFiller makes the namespaces, an owner in each, and a reference of every kind that is
+// wrong.
 func NewFiller(ctx context.Context, c client.Client) (*Filler, error) {
-	f := &Filler{client: c}
+	f := &Filler{client: c, findings: map[string]string{}}
 	for i := range namespaces {
 		if err := c.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespaceOf(i)}}); err != nil {
 			return nil, err
@@ -41,7 +44,7 @@ func NewFiller(ctx context.Context, c client.Client) (*Filler, error) {
 		f.owners[i] = metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: owner.Name, UID: owner.UID}
 	}
 	f.made = 2 * namespaces
-	return f, nil
+	return f, f.plant(ctx)
 }
 
 func namespaceOf(i int) string { return fmt.Sprintf("bench-%02d", i%namespaces) }
@@ -51,14 +54,19 @@ func (f *Filler) To(ctx context.Context, objects int) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(writers)
 	for i := f.made; i < objects; i++ {
+		if i%wrongEvery == wrongEvery-1 {
+			f.findings[nameOf("Lease", namespaceOf(i), nameOfDependent(i))] = "error R11"
+		}
 		group.Go(func() error { return f.client.Create(ctx, f.object(i)) })
 	}
 	f.made = max(f.made, objects)
 	return group.Wait()
 }
 
-// Wrong is how many of the objects have an owner that does not exist.
-func (f *Filler) Wrong() int { return f.made / wrongEvery }
+// Findings are what the audit has to find, by object, and no more.
+func (f *Filler) Findings() map[string]string { return f.findings }
+
+func nameOfDependent(i int) string { return fmt.Sprintf("dependent-of-the-owner-%06d", i) }
 
 // object is one of four types, with an owner, labels and annotations as objects have them.
 func (f *Filler) object(i int) client.Object {
@@ -67,7 +75,7 @@ func (f *Filler) object(i int) client.Object {
 		owner.Name, owner.UID = "ghost", types.UID(fmt.Sprintf("00000000-0000-0000-0000-%012d", i))
 	}
 	meta := metav1.ObjectMeta{
-		Namespace: namespaceOf(i), Name: fmt.Sprintf("dependent-of-the-owner-%06d", i), OwnerReferences: []metav1.OwnerReference{owner},
+		Namespace: namespaceOf(i), Name: nameOfDependent(i), OwnerReferences: []metav1.OwnerReference{owner},
 		Labels:      map[string]string{"app.kubernetes.io/name": "bench", "app.kubernetes.io/instance": fmt.Sprint(i), "app.kubernetes.io/managed-by": "bench"},
 		Annotations: map[string]string{"bench.example/checksum": fmt.Sprintf("%064d", i)},
 	}

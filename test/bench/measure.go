@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -31,21 +32,27 @@ func Run(ctx context.Context, path string, args ...string) (Measure, error) {
 	return Measure{Wall: wall, Peak: usage.Maxrss * 1024}, nil
 }
 
-// Wrong runs the audit and returns how many references it calls wrong, and fails unless
-// these are all that it finds.
-func Wrong(ctx context.Context, path string, args ...string) (int, error) {
+// Findings runs the audit and returns what it finds, by object: "error R11". It fails if
+// something could not be read, and of an object with two findings both are told.
+func Findings(ctx context.Context, path string, args ...string) (map[string]string, error) {
 	out, err := exec.CommandContext(ctx, path, args...).Output()
 	if ended, isExit := errors.AsType[*exec.ExitError](err); err != nil && (!isExit || ended.ExitCode() != 1) {
-		return 0, fmt.Errorf("running %s: %w", path, err)
+		return nil, fmt.Errorf("running %s: %w", path, err)
 	}
 	var report struct {
-		Summary struct{ Error, Warning, Info, Incomplete int }
+		Findings []struct {
+			Rule, Severity string
+
+			Object struct{ Kind, Namespace, Name string }
+		}
 	}
 	if err := json.Unmarshal(out, &report); err != nil {
-		return 0, fmt.Errorf("reading the report of %s: %w", path, err)
+		return nil, fmt.Errorf("reading the report of %s: %w", path, err)
 	}
-	if s := report.Summary; s.Warning+s.Info+s.Incomplete > 0 {
-		return 0, fmt.Errorf("the audit finds more than there is: %+v", s)
+	found := map[string]string{}
+	for _, f := range report.Findings {
+		at := nameOf(f.Object.Kind, f.Object.Namespace, f.Object.Name)
+		found[at] = strings.TrimPrefix(found[at]+", "+f.Severity+" "+f.Rule, ", ")
 	}
-	return report.Summary.Error, nil
+	return found, nil
 }

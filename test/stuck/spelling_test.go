@@ -67,6 +67,10 @@ func TestCompletion(t *testing.T) {
 		"tree --output d":              "text\njson\nyaml\ndot\n",
 		"preview delete --cascade o":   "background\nforeground\norphan\n",
 		"arch":                         "archive\t",
+		"audit --namespace comple":     "completion\n",
+		"audit --context san":          "sandbox\n",
+		"audit -- ":                    ":4\n",
+		"restore -- ":                  ":4\n",
 	} {
 		report := w.Plugin(t, append([]string{"__complete", "-n", ns}, strings.Fields(words)...)...)
 		if !strings.HasPrefix(report.Out, want) {

@@ -5,7 +5,7 @@ package access
 import (
 	"fmt"
 
-	"github.com/spf13/pflag"
+	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/client-go/discovery"
@@ -37,8 +37,11 @@ func unlimited(config *rest.Config) *rest.Config {
 	return config
 }
 
-// AddTo adds the flags to a set.
-func (f *Flags) AddTo(set *pflag.FlagSet) { f.config.AddFlags(set) }
+// AddTo adds the flags to a command and those below it.
+func (f *Flags) AddTo(command *cobra.Command) {
+	f.config.AddFlags(command.PersistentFlags())
+	f.completeFlags(command)
+}
 
 // Cluster is a cluster that can be asked. Nothing is sent before a client is used.
 type Cluster struct {

@@ -1,16 +1,56 @@
 package access
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/discovery"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
 // longestCompletion is how many names are offered: more is no help to anybody.
 const longestCompletion = 500
+
+// completeFlags has the flags offer what is there: the namespaces of the cluster, and what
+// the kubeconfig names.
+func (f *Flags) completeFlags(command *cobra.Command) {
+	for name, complete := range map[string]func(*cobra.Command) ([]string, error){
+		"namespace": f.namespaces,
+		"context":   func(*cobra.Command) ([]string, error) { c, err := f.kubeconfig(); return keys(c.Contexts), err },
+		"cluster":   func(*cobra.Command) ([]string, error) { c, err := f.kubeconfig(); return keys(c.Clusters), err },
+		"user":      func(*cobra.Command) ([]string, error) { c, err := f.kubeconfig(); return keys(c.AuthInfos), err },
+	} {
+		// An error here is a flag that does not exist, and they were all added before.
+		_ = command.RegisterFlagCompletionFunc(name, func(command *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {
+			found, err := complete(command)
+			if err != nil {
+				return nil, cobra.ShellCompDirectiveError
+			}
+			return startingWith(found, typed), cobra.ShellCompDirectiveNoFileComp
+		})
+	}
+}
+
+func (f *Flags) namespaces(command *cobra.Command) ([]string, error) {
+	cluster, err := f.Cluster()
+	if err != nil {
+		return nil, err
+	}
+	return cluster.completeNames(command, "namespaces", "", ""), nil
+}
+
+func (f *Flags) kubeconfig() (clientcmdapi.Config, error) {
+	return f.config.ToRawKubeConfigLoader().RawConfig()
+}
+
+func keys[T any](m map[string]T) []string { return slices.Sorted(maps.Keys(m)) }
+
+func startingWith(words []string, typed string) []string {
+	return slices.DeleteFunc(words, func(word string) bool { return !strings.HasPrefix(word, typed) })
+}
 
 // CompleteTypes offers the types of the cluster for every argument.
 func (f *Flags) CompleteTypes(command *cobra.Command, _ []string, typed string) ([]string, cobra.ShellCompDirective) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -46,6 +47,16 @@ func ownedByEvents(g *graph.Graph) bool {
 		}
 	}
 	return false
+}
+
+// LacksNamespace reports whether a namespace that somebody asked about does not exist, as far
+// as namespaces could be read. A word that is wrong must not pass for one where all is well.
+func LacksNamespace(s *inventory.Survey, namespace string) bool {
+	if namespace == "" || slices.ContainsFunc(s.Incomplete, func(i inventory.Incomplete) bool { return i.Resource == "namespaces" }) {
+		return false
+	}
+	_, ok := s.Graph.Lookup("v1", "Namespace", "", namespace)
+	return !ok
 }
 
 // SurveyFor are the options of a survey that has to have the targets in it.

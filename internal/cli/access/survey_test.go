@@ -3,8 +3,27 @@ package access
 import (
 	"testing"
 
+	"labhub.io/teamspace/inventory"
 	"labhub.io/teamspace/ownership/ownershiptest"
 )
+
+// TestLacksNamespace: only where namespaces were read is one not there.
+func TestLacksNamespace(t *testing.T) {
+	s, err := ownershiptest.Parse("Namespace a\nConfigMap b/c")
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := &inventory.Survey{Graph: s.Graph, Incomplete: []inventory.Incomplete{{Resource: "secrets"}}}
+	unread := &inventory.Survey{Graph: s.Graph, Incomplete: []inventory.Incomplete{{Resource: "namespaces"}}}
+	for namespace, want := range map[string]bool{"": false, "a": false, "b": true} {
+		if got := LacksNamespace(read, namespace); got != want {
+			t.Errorf("%q: got %t, want %t", namespace, got, want)
+		}
+		if LacksNamespace(unread, namespace) {
+			t.Errorf("%q: it is not there, although namespaces could not be read", namespace)
+		}
+	}
+}
 
 func TestOwnedByEvents(t *testing.T) {
 	for text, want := range map[string]bool{

@@ -23,7 +23,8 @@ func New(streams genericiooptions.IOStreams, flags *access.Flags) *cobra.Command
 		Short: "Show what is recorded of deleted TeamSpaces",
 		Long: `archive reads the records that the manager keeps of every TeamSpace that was deleted. They
 are found by what the manager publishes in its namespace, or named by --archive.`,
-		Args: cobra.NoArgs,
+		Args:              cobra.NoArgs,
+		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(command *cobra.Command, _ []string) error { return command.Help() },
 		Example: `  # every record, the newest first
   kubectl teamspace archive list
@@ -89,7 +90,8 @@ func newShow(streams genericiooptions.IOStreams, flags *access.Flags) *cobra.Com
 the one that --uid names.`,
 		Example: `  kubectl teamspace archive show alpha
   kubectl teamspace archive show alpha --uid=8f3c… -o json`,
-		Args: cobra.ExactArgs(1),
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: location.CompleteNames(flags),
 		RunE: func(command *cobra.Command, args []string) error {
 			opened, _, err := location.Open(command.Context(), flags)
 			if err != nil {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -34,6 +35,14 @@ func TestFind(t *testing.T) {
 				t.Errorf("found %q (%v), want %q", got.UID, err, tc.want)
 			}
 		})
+	}
+}
+
+func TestNamesOf(t *testing.T) {
+	for typed, want := range map[string][]string{"": {"a-longer-name", "alpha"}, "al": {"alpha"}, "b": nil} {
+		if got := namesOf(records(), typed); !slices.Equal(got, want) {
+			t.Errorf("%q: got %q, want %q", typed, got, want)
+		}
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
@@ -49,6 +51,36 @@ func (l *Location) Open(ctx context.Context, flags *access.Flags) (store.Store, 
 	}
 	opened, err := store.Open(place, live)
 	return opened, live, err
+}
+
+// CompleteNames offers the names of the records for the first argument.
+func (l *Location) CompleteNames(flags *access.Flags) cobra.CompletionFunc {
+	return func(command *cobra.Command, args []string, typed string) ([]string, cobra.ShellCompDirective) {
+		if len(args) > 0 {
+			return nil, cobra.ShellCompDirectiveNoFileComp
+		}
+		opened, _, err := l.Open(command.Context(), flags)
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveError
+		}
+		records, err := opened.List(command.Context())
+		if err != nil {
+			return nil, cobra.ShellCompDirectiveError
+		}
+		return namesOf(records, typed), cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// namesOf are the names of records that begin like this, each once.
+func namesOf(records []store.Record, typed string) []string {
+	var names []string
+	for i := range records {
+		if strings.HasPrefix(records[i].Name, typed) {
+			names = append(names, records[i].Name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // isHere keeps a reader from making an empty archive where there is none: the directory of

@@ -61,7 +61,8 @@ Exit status: 0 nothing but information, 1 findings, also if they are fixed by no
   # What would put it right, and do so
   kubectl teamspace audit -n web --fix
   kubectl teamspace audit -n web --fix --yes`,
-		Args: cobra.NoArgs,
+		Args:              cobra.NoArgs,
+		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(command *cobra.Command, _ []string) error {
 			if err := o.complete(flags); err != nil {
 				return err
@@ -122,6 +123,9 @@ func (o *options) find(ctx context.Context) ([]fixable, []inventory.Incomplete, 
 	survey, err := o.cluster.Survey(ctx, inventory.Options{Namespace: s.namespace}, progress)
 	if err != nil {
 		return nil, nil, err
+	}
+	if access.LacksNamespace(survey, s.namespace) {
+		fmt.Fprintf(o.ErrOut, "note: namespace %s does not exist\n", s.namespace)
 	}
 	progress.Show("looking at what was found …")
 	objects := inventory.GetByList(o.cluster.Metadata)

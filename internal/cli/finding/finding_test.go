@@ -20,6 +20,11 @@ func TestReport(t *testing.T) {
 	if r.Findings[0].Severity != explain.Error || r.Findings[3].Severity != explain.Info || r.Incomplete[0].Resource != "a" {
 		t.Errorf("not sorted: %+v", r)
 	}
+	var text bytes.Buffer
+	NewReport(nil, []inventory.Incomplete{{Resource: "pods", Reason: "pods is forbidden"}, {Resource: "v1.x", Reason: "no answer"}}).Print(&text)
+	if want := "unknown     pods is forbidden\nunknown     v1.x: no answer\n\n0 error, 0 warning, 0 info, 2 incomplete\n"; text.String() != want {
+		t.Errorf("printed %q", text.String())
+	}
 	empty, err := json.Marshal(NewReport(nil, nil))
 	if err != nil {
 		t.Fatal(err)

@@ -19,7 +19,11 @@ func (r Report) Print(out io.Writer) {
 		}
 	}
 	for _, gap := range r.Incomplete {
-		fmt.Fprintf(out, "unknown     %s\n        %s\n", gap.Resource, gap.Reason)
+		reason := gap.Reason
+		if !strings.HasPrefix(reason, gap.Resource) { // the API server's own words name it
+			reason = gap.Resource + ": " + reason
+		}
+		fmt.Fprintln(out, "unknown     "+reason)
 	}
 	if len(r.Findings)+len(r.Incomplete) > 0 {
 		fmt.Fprintln(out)

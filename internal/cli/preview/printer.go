@@ -81,7 +81,11 @@ func (s Summary) String() string {
 			parts = append(parts, fmt.Sprintf("%d %s", part.count, part.name))
 		}
 	}
-	return strings.Join(parts, ", ")
+	text := strings.Join(parts, ", ")
+	if s.Afterwards > 0 {
+		text += fmt.Sprintf("; %d of these go once the finalizers are off", s.Afterwards)
+	}
+	return text
 }
 
 // draw makes the tree of one target. What was drawn before is only named, so that a cycle

@@ -50,7 +50,8 @@ over: it has to be handed over by its annotation, which restore then says.`,
 
   # an older one of a name that was used twice; only try
   kubectl teamspace restore alpha --uid=8f3c… --dry-run`,
-		Args: cobra.ExactArgs(1),
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: o.CompleteNames(flags),
 		RunE: func(command *cobra.Command, args []string) error {
 			o.name = args[0]
 			return o.run(command.Context())
@@ -116,6 +117,10 @@ func (o *options) tellOfNamespace(ctx context.Context, live client.Client, ts *v
 		return
 	}
 	if owner := metav1.GetControllerOf(&namespace); owner != nil && owner.UID == ts.UID {
+		return
+	}
+	if !namespace.DeletionTimestamp.IsZero() {
+		fmt.Fprintf(o.streams.ErrOut, "note: namespace %s is still being deleted; the TeamSpace is served once it has gone\n", namespace.Name)
 		return
 	}
 	fmt.Fprintf(o.streams.ErrOut, "note: namespace %s is there already and is not taken over; to hand it over:\n  kubectl annotate namespace %s %s=%s\n",

@@ -81,6 +81,9 @@ func (o *options) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if access.LacksNamespace(survey, scope.namespace) {
+		fmt.Fprintf(o.streams.ErrOut, "note: namespace %s does not exist\n", scope.namespace)
+	}
 	f := &finder{cluster: cluster, survey: survey, scope: scope, now: time.Now()}
 	report := f.find(ctx)
 	if err := ctx.Err(); err != nil {

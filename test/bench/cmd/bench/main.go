@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/go-logr/logr"
+	"github.com/google/go-cmp/cmp"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrllog "sigs.k8s.io/controller-runtime/pkg/log"
@@ -130,12 +131,14 @@ func atSize(ctx context.Context, filler *bench.Filler, programs []measured, obje
 		return nil, err
 	}
 	audit := programs[1]
-	switch wrong, err := bench.Wrong(ctx, audit.path, audit.args...); {
-	case err != nil:
+	found, err := bench.Findings(ctx, audit.path, audit.args...)
+	if err != nil {
 		return nil, err
-	case wrong != filler.Wrong():
-		return nil, fmt.Errorf("the audit finds %d references of %d that are wrong", wrong, filler.Wrong())
 	}
+	if diff := cmp.Diff(filler.Findings(), found); diff != "" {
+		return nil, fmt.Errorf("at %d objects the audit finds something else than there is (-there +found):\n%s", objects, diff)
+	}
+	fmt.Fprintf(os.Stderr, "bench: the audit finds all %d references that are wrong, and no other\n", len(found))
 	return measure(ctx, programs, objects)
 }
 
