@@ -60,7 +60,7 @@ func Name(g *graph.Graph, id graph.ID) string {
 func Blocker(p *rules.Prediction, number int) string {
 	e := p.Graph().Edge(number)
 	owner, blocker := Name(p.Graph(), e.Owner), Name(p.Graph(), e.Dependent)
-	wayOut := fmt.Sprintf("delete %s again with --cascade=background", owner)
+	wayOut := WayOut(p, number)
 	switch p.Deadlock(number) {
 	case rules.F6:
 		return fmt.Sprintf("%s blocks its own deletion for ever; %s", owner, wayOut)
@@ -77,6 +77,12 @@ func Blocker(p *rules.Prediction, number int) string {
 			owner, blocker, line(strings.Join(state.Finalizers, ", ")))
 	}
 	return fmt.Sprintf("%s waits for %s, which the garbage collector has not deleted yet", owner, blocker)
+}
+
+// WayOut says what ends a foreground deletion that a reference blocks, and harms nothing
+// else: the owner goes, its dependents stay or go as they would have (F11).
+func WayOut(p *rules.Prediction, number int) string {
+	return fmt.Sprintf("delete %s again with --cascade=background", Name(p.Graph(), p.Graph().Edge(number).Owner))
 }
 
 // Outcome says how an object ends, and if that is open, why.

@@ -96,7 +96,7 @@ func (b *bounds) merges(number int) bool {
 // finalizers lists what a dying object may be left with.
 func (b *bounds) finalizers(id graph.ID) [][]string {
 	f, stored := b.start[id], b.g.Finalizers(id)
-	now := presentFinalizers(f, stored)
+	now := presentFinalizers(f|isDeleting, stored)
 	_, _, m := b.g.Kind(id)
 	if f&isDeleting != 0 {
 		lists := b.served(id, nil, now)

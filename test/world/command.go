@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"strings"
 	"testing"
@@ -118,4 +119,46 @@ func (w *World) MustKubectl(t testing.TB, args ...string) string {
 		t.Fatalf("kubectl %s: exit code %d\n%s", strings.Join(args, " "), answer.Code, answer.Out)
 	}
 	return answer.Out
+}
+
+// MustShell runs a script that calls kubectl, as administrator, and fails the test if any
+// line of it fails.
+func (w *World) MustShell(t testing.TB, script string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "sh", "-e")
+	cmd.Stdin = strings.NewReader(script)
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+w.kubeconfig(), "PATH="+w.binary("")+":"+os.Getenv("PATH"))
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("running a script: %v\n%s\n%s", err, out, script)
+	}
+}
+
+// Report is what the plugin printed, and how it ended.
+type Report struct {
+	Out, Err string
+	Code     int
+}
+
+// Plugin runs kubectl-teamspace as administrator.
+func (w *World) Plugin(t testing.TB, args ...string) Report {
+	t.Helper()
+	var out, errOut strings.Builder
+	cmd := exec.CommandContext(t.Context(), w.binary("kubectl-teamspace"), append([]string{"--kubeconfig=" + w.kubeconfig()}, args...)...)
+	cmd.Stdout, cmd.Stderr = &out, &errOut
+	err := cmd.Run()
+	if _, ended := errors.AsType[*exec.ExitError](err); err != nil && !ended {
+		t.Fatalf("running kubectl-teamspace: %v", err)
+	}
+	return Report{Out: out.String(), Err: errOut.String(), Code: cmd.ProcessState.ExitCode()}
+}
+
+// MustPlugin runs kubectl-teamspace as administrator, fails the test unless it ends with
+// the code, and returns what it printed on its standard output.
+func (w *World) MustPlugin(t testing.TB, code int, args ...string) string {
+	t.Helper()
+	report := w.Plugin(t, args...)
+	if report.Code != code {
+		t.Fatalf("kubectl-teamspace %s: exit code %d, want %d\n%s%s", strings.Join(args, " "), report.Code, code, report.Out, report.Err)
+	}
+	return report.Out
 }

@@ -153,7 +153,7 @@ func (w *World) start(options Options) error {
 }
 
 func (w *World) arguments(options Options) ([]string, error) {
-	for _, name := range []string{"sandbox", "manager", "kubectl"} {
+	for _, name := range []string{"sandbox", "manager", "kubectl", "kubectl-teamspace"} {
 		if _, err := program.Find(w.root, name); err != nil {
 			return nil, err
 		}
@@ -199,6 +199,9 @@ func (w *World) As(t testing.TB, user string, groups ...string) client.Client {
 	}
 	return c
 }
+
+// AuditLog is the file of the API server's audit log.
+func (w *World) AuditLog() string { return w.auditLog() }
 
 func (w *World) binary(name string) string { return filepath.Join(w.root, "bin", name) }
 func (w *World) kubeconfig() string        { return filepath.Join(w.Dir, "kubeconfig") }

@@ -1,0 +1,45 @@
+package access
+
+import (
+	"testing"
+
+	"labhub.io/teamspace/inventory"
+	"labhub.io/teamspace/ownership/ownershiptest"
+)
+
+// TestLacksNamespace: only where namespaces were read is one not there.
+func TestLacksNamespace(t *testing.T) {
+	s, err := ownershiptest.Parse("Namespace a\nConfigMap b/c")
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := &inventory.Survey{Graph: s.Graph, Incomplete: []inventory.Incomplete{{Resource: "secrets"}}}
+	unread := &inventory.Survey{Graph: s.Graph, Incomplete: []inventory.Incomplete{{Resource: "namespaces"}}}
+	for namespace, want := range map[string]bool{"": false, "a": false, "b": true} {
+		if got := LacksNamespace(read, namespace); got != want {
+			t.Errorf("%q: got %t, want %t", namespace, got, want)
+		}
+		if LacksNamespace(unread, namespace) {
+			t.Errorf("%q: it is not there, although namespaces could not be read", namespace)
+		}
+	}
+}
+
+func TestOwnedByEvents(t *testing.T) {
+	for text, want := range map[string]bool{
+		"ConfigMap a/c -> Widget w =none":                          false,
+		"ConfigMap a/c -> Widget w =none; Event e =other":          true,
+		"ConfigMap a/c -> event:events.k8s.io/v1 e =other":         true,
+		"ConfigMap a/c -> Nothing:events.k8s.io/v1 e =other":       false,
+		"Event a/e\nConfigMap a/c -> Event e":                      false, // read already
+		"ConfigMap a/c\nSecret a/s -> ConfigMap c; Widget w =none": false,
+	} {
+		s, err := ownershiptest.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := ownedByEvents(s.Graph); got != want {
+			t.Errorf("%q: got %t, want %t", text, got, want)
+		}
+	}
+}

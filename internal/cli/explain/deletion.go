@@ -1,0 +1,155 @@
+package explain
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"labhub.io/teamspace/internal/cli/access"
+	"labhub.io/teamspace/internal/cli/auditlog"
+	"labhub.io/teamspace/internal/cli/document"
+)
+
+// Deletion is a deletion in the audit log, with what there is to say of it.
+type Deletion struct {
+	auditlog.Deletion
+
+	// Sentences say who did it and why, the deletion itself first.
+	Sentences []string `json:"sentences"`
+}
+
+func sentences(object string, d *auditlog.Deletion) []string {
+	who := d.User
+	if d.Collector {
+		who = "the garbage collector (" + d.User + ")"
+	}
+	how := ""
+	if d.Policy != "" {
+		how = fmt.Sprintf(" with propagationPolicy %s", d.Policy)
+	}
+	if d.Verb == "deletecollection" {
+		how = ", with all others of its type there at once"
+	}
+	list := []string{fmt.Sprintf("%s was deleted at %s by %s%s", object, at(d.Time), who, how)}
+	switch {
+	case d.Namespace != nil:
+		list = append(list, "its namespace was being deleted")
+		return append(list, sentences("the namespace", d.Namespace)...)
+	case !d.Collector:
+		return list
+	case !d.Known:
+		return append(list, looked(d)...)
+	case len(d.References) == 0:
+		return append(list, "the log shows no owner reference of it: it was taken for the dependent of an owner by what stands before the beginning of the log")
+	}
+	for i := range d.References {
+		list = append(list, reason(i, &d.References[i])...)
+	}
+	return list
+}
+
+// reason says what the collector made of one reference.
+func reason(index int, ref *auditlog.Reference) []string {
+	owner := fmt.Sprintf("%s %q (%s)", ref.Kind, ref.Name, ref.APIVersion)
+	text := fmt.Sprintf("because of metadata.ownerReferences[%d], which named %s with uid %s", index, owner, ref.UID)
+	if ref.Written != nil {
+		text += fmt.Sprintf("; written at %s by %s", at(ref.Written.Time), ref.Written.User)
+	}
+	list := []string{text}
+	if ref.Look != nil {
+		list = append(list, verdict(string(ref.UID), ref.Look))
+	}
+	if ref.Deleted != nil {
+		list = append(list, sentences("the owner "+owner, ref.Deleted)...)
+	}
+	return list
+}
+
+// verdict says what a look for the owner brought.
+func verdict(uid string, look *auditlog.Look) string {
+	where := "cluster-wide"
+	if look.Namespace != "" {
+		where = "in namespace " + look.Namespace
+	}
+	text := fmt.Sprintf("at %s the garbage collector looked for that owner %s", at(look.Time), where)
+	switch {
+	case look.Code == 404:
+		return text + " and found none of that name"
+	case look.Code == 200 && look.UID != "" && look.UID != uid:
+		return fmt.Sprintf("%s and found another one, with uid %s", text, look.UID)
+	case look.Code == 200 && look.UID == "":
+		return text + " and found one of that name; unless it was waiting for its dependents, it had another uid"
+	case look.Code == 200:
+		return text + " and found it waiting for its dependents to go (foreground deletion)"
+	default:
+		return fmt.Sprintf("%s and was answered %d", text, look.Code)
+	}
+}
+
+// looked tells what is known without the references.
+func looked(d *auditlog.Deletion) []string {
+	list := []string{"the log does not hold its references (an audit policy of the level Metadata leaves bodies out)"}
+	var names []string
+	for i := range d.Looks {
+		look := &d.Looks[i]
+		name := strings.TrimSuffix(look.Resource+"."+look.Group, ".") + " " + strings.TrimPrefix(look.Namespace+"/"+look.Name, "/")
+		names = append(names, fmt.Sprintf("%s (answered %d)", name, look.Code))
+	}
+	if len(names) > 0 {
+		list = append(list, "in the two seconds before, the garbage collector looked for "+someOf(names))
+	}
+	return list
+}
+
+func at(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+// subjectOf is what the log calls an object.
+func subjectOf(target access.Target) auditlog.Subject {
+	return auditlog.Subject{
+		Group: target.Resource.Group, Resource: target.Resource.Resource, Kind: target.Kind.Kind,
+		Namespace: target.Namespace, Name: target.Name,
+	}
+}
+
+// search finds the deletions of an object; or else that of its type, which the API server
+// takes the objects along with and does not log.
+func search(ctx context.Context, log *auditlog.Log, target access.Target, object document.Object) ([]Deletion, error) {
+	found, err := log.Deletions(ctx, subjectOf(target))
+	if err != nil {
+		return nil, err
+	}
+	name := object.String()
+	if len(found) == 0 && strings.Contains(target.Resource.Group, ".") {
+		name = "its type, CustomResourceDefinition " + target.Resource.GroupResource().String() + ","
+		found, err = log.Deletions(ctx, auditlog.Subject{
+			Group: apiextensionsv1.GroupName, Resource: "customresourcedefinitions", Kind: "CustomResourceDefinition",
+			Name: target.Resource.GroupResource().String(),
+		})
+	}
+	var deletions []Deletion
+	for i := range found {
+		deletions = append(deletions, Deletion{Deletion: found[i], Sentences: sentences(name, &found[i])})
+	}
+	return deletions, err
+}
+
+// targetOfLog reads TYPE.GROUP/NAME or TYPE.GROUP NAME of a type that is not served any more.
+// Nothing but the words is known of it.
+func targetOfLog(cluster *access.Cluster, args []string) (access.Target, bool) {
+	words := strings.Split(strings.Join(args, "/"), "/")
+	if len(words) != 2 || words[1] == "" {
+		return access.Target{}, false
+	}
+	resource := schema.ParseGroupResource(words[0])
+	if resource.Group == "" {
+		return access.Target{}, false
+	}
+	target := access.Target{Name: words[1], Namespace: cluster.Namespace}
+	target.Resource = resource.WithVersion("")
+	target.Kind = schema.GroupVersionKind{Group: resource.Group, Kind: resource.Resource}
+	return target, true
+}

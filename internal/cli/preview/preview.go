@@ -1,0 +1,152 @@
+// Package preview is the subcommand preview: what a deletion would take along.
+package preview
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"labhub.io/teamspace/internal/cli/access"
+	"labhub.io/teamspace/internal/cli/document"
+	"labhub.io/teamspace/internal/cli/exit"
+	"labhub.io/teamspace/internal/cli/terminal"
+	"labhub.io/teamspace/inventory"
+	"labhub.io/teamspace/ownership/graph"
+)
+
+// cascades are kubectl's words for the policies of a deletion.
+var cascades = map[string]metav1.DeletionPropagation{
+	"background": metav1.DeletePropagationBackground,
+	"foreground": metav1.DeletePropagationForeground,
+	"orphan":     metav1.DeletePropagationOrphan,
+}
+
+type options struct {
+	document.Format
+
+	streams genericiooptions.IOStreams
+	flags   *access.Flags
+	cascade string
+}
+
+// New returns the subcommand.
+func New(streams genericiooptions.IOStreams, flags *access.Flags) *cobra.Command {
+	command := &cobra.Command{
+		Use:     "preview",
+		Short:   "Say what a deletion would take along",
+		Long:    `preview says what would happen, and changes nothing.`,
+		Example: `  kubectl teamspace preview delete teamspace/alpha`,
+		Args:    cobra.NoArgs,
+		RunE:    func(command *cobra.Command, _ []string) error { return command.Help() },
+	}
+	command.AddCommand(newDelete(streams, flags))
+	return command
+}
+
+func newDelete(streams genericiooptions.IOStreams, flags *access.Flags) *cobra.Command {
+	o := &options{streams: streams, flags: flags}
+	command := &cobra.Command{
+		Use:   "delete TYPE/NAME...",
+		Short: "Say what deleting an object would take along",
+		Long: `delete predicts by the rules of the garbage collector what kubectl delete would bring about:
+what is deleted, what stays, what loses a reference because another owner is there (pruned) or
+because it was asked to (orphaned), what waits for a finalizer, what would block the deletion
+for ever, and what depends on which of the collector's workers is first.
+
+Exit status: 0 all of it is sure to happen, 1 something blocks or is not determined, 2
+something could not be read.`,
+		Example: `  # what goes with a team
+  kubectl teamspace preview delete teamspace/alpha
+
+  # as kubectl delete --cascade=foreground would do it, for a program
+  kubectl teamspace preview delete site alpha -n op-own --cascade=foreground -o json`,
+		ValidArgsFunction: flags.CompleteTargets,
+		RunE:              func(command *cobra.Command, args []string) error { return o.run(command.Context(), args) },
+	}
+	command.Flags().StringVar(&o.cascade, "cascade", "background", "How dependents are treated, as kubectl delete has it: background, foreground or orphan.")
+	// An error here is a flag that does not exist, and it was added in the line before.
+	_ = command.RegisterFlagCompletionFunc("cascade", cobra.FixedCompletions([]string{"background", "foreground", "orphan"}, cobra.ShellCompDirectiveNoFileComp))
+	o.Format.AddFlag(command)
+	return command
+}
+
+func (o *options) run(ctx context.Context, args []string) error {
+	policy, ok := cascades[o.cascade]
+	if !ok {
+		return fmt.Errorf("--cascade=%s: want background, foreground or orphan", o.cascade)
+	}
+	cluster, err := o.flags.Cluster()
+	if err != nil {
+		return err
+	}
+	targets, err := cluster.Targets(args)
+	if err != nil {
+		return err
+	}
+	survey, err := cluster.Survey(ctx, access.SurveyFor(targets...), terminal.NewProgress(o.streams.ErrOut))
+	if err != nil {
+		return err
+	}
+	ids, err := find(ctx, cluster, survey, targets)
+	if err != nil {
+		return err
+	}
+	d := predict(survey.Graph, policy, ids, instances(survey, ids))
+	report := d.report(survey.Incomplete)
+	for _, i := range report.Incomplete {
+		fmt.Fprintf(o.streams.ErrOut, "note: %s could not be read, and dependents may be among them: %s\n", i.Resource, i.Reason)
+	}
+	if err := o.Write(o.streams.Out, report, func(out io.Writer) error { return d.print(out, report) }); err != nil {
+		return err
+	}
+	return exit.After(len(report.Blocked)+len(report.NonDeterministic) > 0, len(report.Incomplete) > 0)
+}
+
+// find finds the targets in the survey, by the uid that they have now.
+func find(ctx context.Context, cluster *access.Cluster, survey *inventory.Survey, targets []access.Target) ([]graph.ID, error) {
+	var ids []graph.ID
+	for _, target := range targets {
+		found, err := cluster.Metadata.Resource(target.Resource).Namespace(target.Namespace).Get(ctx, target.Name, metav1.GetOptions{})
+		if apierrors.IsNotFound(err) {
+			return nil, fmt.Errorf("%s does not exist", target)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("reading %s: %w", target, err)
+		}
+		id, ok := survey.Graph.Find(found.UID)
+		if !ok || survey.Graph.Virtual(id) {
+			return nil, fmt.Errorf("%s is there, but not among what can be listed", target)
+		}
+		ids = append(ids, id)
+	}
+	return ids, nil
+}
+
+// instances are the objects of the kinds whose definitions are among the targets.
+func instances(survey *inventory.Survey, targets []graph.ID) map[graph.ID][]graph.ID {
+	defined := map[string]graph.ID{}
+	for _, id := range targets {
+		apiVersion, kind, _ := survey.Graph.Kind(id)
+		if kind == "CustomResourceDefinition" && strings.HasPrefix(apiVersion, "apiextensions.k8s.io/") {
+			defined[survey.Graph.Name(id)] = id
+		}
+	}
+	objects := map[graph.ID][]graph.ID{}
+	if len(defined) == 0 {
+		return objects
+	}
+	for id := range graph.ID(survey.Graph.Len()) {
+		_, _, mapping := survey.Graph.Kind(id)
+		resource, _ := survey.Resource(mapping.Type)
+		if definition, ok := defined[resource.GroupResource().String()]; ok {
+			objects[definition] = append(objects[definition], id)
+		}
+	}
+	return objects
+}

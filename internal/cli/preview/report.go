@@ -1,0 +1,334 @@
+package preview
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"labhub.io/teamspace/internal/cli/document"
+	"labhub.io/teamspace/inventory"
+	"labhub.io/teamspace/ownership/explain"
+	"labhub.io/teamspace/ownership/graph"
+	"labhub.io/teamspace/ownership/rules"
+)
+
+// Report says what a deletion would bring about.
+type Report struct {
+	Targets []document.Object          `json:"targets"`
+	Cascade metav1.DeletionPropagation `json:"cascade"`
+
+	// Order is what happens, step by step; where the order is open, one that may be.
+	Order []Step `json:"order"`
+
+	// Each object that the deletion may reach is in exactly one of these lists.
+	Deleted          []Fate `json:"deleted"`
+	Kept             []Fate `json:"kept"`
+	Pruned           []Fate `json:"pruned"`
+	Orphaned         []Fate `json:"orphaned"`
+	Blocked          []Fate `json:"blocked"`
+	Waiting          []Fate `json:"waiting"`
+	NonDeterministic []Fate `json:"nonDeterministic"`
+
+	// Afterwards are those of the lists before that go, too, once the finalizers are taken
+	// off which Waiting waits for.
+	Afterwards []Fate `json:"afterwards"`
+
+	Incomplete []inventory.Incomplete `json:"incomplete"`
+	Summary    Summary                `json:"summary"`
+}
+
+// Step is one thing that happens.
+type Step struct {
+	Rule    rules.Rule      `json:"rule"`
+	Verb    string          `json:"verb"`
+	Object  document.Object `json:"object"`
+	Message string          `json:"message"`
+}
+
+// Fate is how an object ends, and why.
+type Fate struct {
+	Object  document.Object `json:"object"`
+	Rule    rules.Rule      `json:"rule,omitempty"`
+	Message string          `json:"message"`
+}
+
+// Summary counts the lists.
+type Summary struct {
+	Deleted          int `json:"deleted"`
+	Kept             int `json:"kept"`
+	Pruned           int `json:"pruned"`
+	Orphaned         int `json:"orphaned"`
+	Blocked          int `json:"blocked"`
+	Waiting          int `json:"waiting"`
+	NonDeterministic int `json:"nonDeterministic"`
+	Afterwards       int `json:"afterwards"`
+	Incomplete       int `json:"incomplete"`
+}
+
+// deletion is a prediction of a deletion, and how to tell of it.
+type deletion struct {
+	prediction *rules.Prediction
+	graph      *graph.Graph
+	policy     metav1.DeletionPropagation
+	targets    []graph.ID
+
+	// instances are the objects that go with a definition among the targets.
+	instances map[graph.ID][]graph.ID
+
+	last    map[graph.ID]rules.Effect // the last effect on each object
+	reached []graph.ID                // the objects that the deletion may reach
+
+	// later is the same deletion where the finalizers of others are taken off as soon as
+	// something waits for them.
+	later *deletion
+}
+
+// predict lets the collector's rules play the deletion, and then once more as if nobody else
+// kept a finalizer on what it reaches. A definition takes the objects of its kind along, each
+// of them deleted as if nobody had said how (E7).
+func predict(g *graph.Graph, policy metav1.DeletionPropagation, targets []graph.ID, instances map[graph.ID][]graph.ID) *deletion {
+	d := predictUnheld(g, policy, targets, instances, nil)
+	d.later = predictUnheld(g, policy, targets, instances, d.reached)
+	return d
+}
+
+// predictUnheld plays the deletion with the finalizers of others off some objects.
+func predictUnheld(g *graph.Graph, policy metav1.DeletionPropagation, targets []graph.ID, instances map[graph.ID][]graph.ID, free []graph.ID) *deletion {
+	events := []rules.Event{rules.Unheld(free...), rules.Deleted(policy, targets...)}
+	for _, definition := range targets {
+		if objects := instances[definition]; len(objects) > 0 {
+			events = append(events, rules.Deleted("", objects...))
+		}
+	}
+	d := &deletion{
+		prediction: rules.Predict(g, events...), graph: g, policy: policy, targets: targets,
+		instances: instances, last: map[graph.ID]rules.Effect{},
+	}
+	for _, e := range d.prediction.Effects() {
+		d.last[e.Object] = e
+	}
+	d.reached = d.reach()
+	return d
+}
+
+// reach are the objects that the deletion may reach: dependents of dependents, and what is
+// in a namespace among them.
+func (d *deletion) reach() []graph.ID {
+	inside := map[string][]graph.ID{}
+	for id := range graph.ID(d.graph.Len()) {
+		if namespace := d.graph.Namespace(id); namespace != "" {
+			inside[namespace] = append(inside[namespace], id)
+		}
+	}
+	seen := map[graph.ID]bool{}
+	todo := slices.Clone(d.targets)
+	for at := 0; at < len(todo); at++ {
+		id := todo[at]
+		if seen[id] {
+			continue
+		}
+		seen[id] = true
+		todo = append(todo, d.below(id)...)
+		if apiVersion, kind, _ := d.graph.Kind(id); apiVersion == "v1" && kind == "Namespace" {
+			todo = append(todo, inside[d.graph.Name(id)]...)
+		}
+	}
+	for id := range d.last {
+		seen[id] = true
+	}
+	reached := make([]graph.ID, 0, len(seen))
+	for id := range seen {
+		reached = append(reached, id)
+	}
+	slices.Sort(reached)
+	return reached
+}
+
+// below are the dependents of an object, each once, and the objects of a kind that go with
+// its definition.
+func (d *deletion) below(id graph.ID) []graph.ID {
+	below := slices.Clone(d.instances[id])
+	for _, number := range d.graph.Dependents(id) {
+		if dependent := d.graph.Edge(int(number)).Dependent; !slices.Contains(below, dependent) {
+			below = append(below, dependent)
+		}
+	}
+	return below
+}
+
+func (d *deletion) report(incomplete []inventory.Incomplete) *Report {
+	r := &Report{Cascade: d.policy, Incomplete: append([]inventory.Incomplete{}, incomplete...)}
+	for _, id := range d.targets {
+		r.Targets = append(r.Targets, document.ObjectOf(d.graph, id))
+	}
+	r.Order = []Step{}
+	for _, e := range d.prediction.Effects() {
+		r.Order = append(r.Order, d.step(e))
+	}
+	for _, list := range r.lists() {
+		*list.fates = []Fate{}
+	}
+	for _, id := range d.reached {
+		name, fate := d.fate(id)
+		for _, list := range r.lists() {
+			if list.name == name {
+				*list.fates = append(*list.fates, fate)
+			}
+		}
+	}
+	r.Afterwards = []Fate{}
+	for _, id := range d.reached {
+		if d.goesLater(id) {
+			_, fate := d.later.fate(id)
+			r.Afterwards = append(r.Afterwards, fate)
+		}
+	}
+	slices.SortFunc(r.Afterwards, func(a, b Fate) int { return document.Compare(a.Object, b.Object) })
+	for _, list := range r.lists() {
+		slices.SortFunc(*list.fates, func(a, b Fate) int { return document.Compare(a.Object, b.Object) })
+	}
+	r.Summary = Summary{
+		Deleted: len(r.Deleted), Kept: len(r.Kept), Pruned: len(r.Pruned), Orphaned: len(r.Orphaned), Blocked: len(r.Blocked),
+		Waiting: len(r.Waiting), NonDeterministic: len(r.NonDeterministic), Afterwards: len(r.Afterwards), Incomplete: len(r.Incomplete),
+	}
+	return r
+}
+
+func (d *deletion) step(e rules.Effect) Step {
+	step := Step{
+		Rule: e.Rule, Verb: e.Verb.String(), Object: document.ObjectOf(d.graph, e.Object), Message: explain.Effect(d.prediction, e),
+	}
+	if e.Verb == rules.Removed && len(d.instances[e.Object]) > 0 {
+		step.Rule, step.Verb = "E7", rules.Terminating.String()
+		step.Message = explain.Name(d.graph, e.Object) + " is marked as being deleted, and goes after the last object of its kind"
+	}
+	return step
+}
+
+// The names of the fates, as people read them.
+const (
+	fateDeleted  = "deleted"
+	fateKept     = "kept"
+	fatePruned   = "pruned"
+	fateOrphaned = "orphaned"
+	fateBlocked  = "blocked"
+	fateWaiting  = "waiting"
+	fateOpen     = "not determined"
+)
+
+type fateList struct {
+	name  string
+	fates *[]Fate
+}
+
+func (r *Report) lists() []fateList {
+	return []fateList{
+		{fateDeleted, &r.Deleted},
+		{fateKept, &r.Kept},
+		{fatePruned, &r.Pruned},
+		{fateOrphaned, &r.Orphaned},
+		{fateBlocked, &r.Blocked},
+		{fateWaiting, &r.Waiting},
+		{fateOpen, &r.NonDeterministic},
+	}
+}
+
+// fate says how an object ends.
+func (d *deletion) fate(id graph.ID) (string, Fate) {
+	fate := Fate{Object: document.ObjectOf(d.graph, id)}
+	state := d.prediction.Likely(id)
+	last, touched := d.last[id]
+	if touched {
+		fate.Rule, fate.Message = last.Rule, explain.Effect(d.prediction, last)
+	}
+	outcome := d.prediction.Outcome(id)
+	switch {
+	case !outcome.Deterministic():
+		fate.Rule, fate.Message = outcome.Because[0], explain.Outcome(d.prediction, id)
+		return fateOpen, fate
+	case !state.Exists && d.awaitsInstances(id):
+		fate.Rule = "E7"
+		fate.Message = explain.Name(d.graph, id) + " waits until every object of its kind is gone"
+		return fateWaiting, fate
+	case !state.Exists:
+		if d.soleOwner(id) && fate.Rule != rules.F12 {
+			fate.Message += "; it had no other owner"
+		}
+		return fateDeleted, fate
+	case state.Deleting:
+		return d.dying(id, state, fate)
+	case touched && last.Verb == rules.Pruned:
+		return fatePruned, fate
+	case touched && last.Verb == rules.Orphaned:
+		return fateOrphaned, fate
+	default:
+		fate.Message = d.kept(id)
+		return fateKept, fate
+	}
+}
+
+// goesLater reports whether an object that is not sure to go does go once the finalizers of
+// others are taken off.
+func (d *deletion) goesLater(id graph.ID) bool {
+	now, _ := d.fate(id)
+	later, _ := d.later.fate(id)
+	return now != fateDeleted && later == fateDeleted
+}
+
+// soleOwner reports whether the object goes because of the one owner that it has.
+func (d *deletion) soleOwner(id graph.ID) bool {
+	first, last := d.graph.ReferenceRange(id)
+	return last-first == 1 && !slices.Contains(d.targets, id)
+}
+
+// awaitsInstances reports whether a definition has objects left, for which it waits.
+func (d *deletion) awaitsInstances(id graph.ID) bool {
+	return slices.ContainsFunc(d.instances[id], func(object graph.ID) bool { return d.prediction.Likely(object).Exists })
+}
+
+// dying is an object that is still there at the end: held by a deadlock, or by a finalizer
+// that the collector leaves to others.
+func (d *deletion) dying(id graph.ID, state rules.State, fate Fate) (string, Fate) {
+	for _, number := range d.prediction.Blockers(id) {
+		if deadlock := d.prediction.Deadlock(number); deadlock != "" {
+			fate.Rule, fate.Message = deadlock, explain.Blocker(d.prediction, number)
+			return fateBlocked, fate
+		}
+	}
+	if blockers := d.prediction.Blockers(id); len(blockers) > 0 {
+		fate.Rule, fate.Message = rules.F2, explain.Blocker(d.prediction, blockers[0])
+		return fateWaiting, fate
+	}
+	fate.Rule = rules.F12
+	fate.Message = fmt.Sprintf("%s is deleted as soon as these finalizers are taken off: %s", explain.Name(d.graph, id), strings.Join(state.Finalizers, ", "))
+	switch _, kind, _ := d.graph.Kind(id); {
+	case len(state.Finalizers) > 0:
+	case kind == "Namespace":
+		fate.Message = explain.Name(d.graph, id) + " is deleted as soon as what is left in it is gone"
+	default:
+		fate.Message = explain.Name(d.graph, id) + " is deleted when its grace period is over"
+	}
+	return fateWaiting, fate
+}
+
+// kept says why an object stays.
+func (d *deletion) kept(id graph.ID) string {
+	decision, ok := d.prediction.Decision(id)
+	if !ok {
+		return explain.Name(d.graph, id) + " stays"
+	}
+	switch decision.Action {
+	case rules.NeverCollected:
+		return explain.Name(d.graph, id) + " stays: it is cluster-scoped and names a namespaced owner, so that the garbage collector never deletes it"
+	case rules.Retry:
+		return explain.Name(d.graph, id) + " stays as long as one of its references cannot be judged"
+	case rules.Unmanaged:
+		return explain.Name(d.graph, id) + " stays: the garbage collector does not observe its type"
+	case rules.Delete:
+		return explain.Name(d.graph, id) + " stays for now: nothing makes the garbage collector look at it before it restarts"
+	default:
+		return explain.Name(d.graph, id) + " stays: " + decision.Because
+	}
+}

@@ -1,0 +1,86 @@
+package preview
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"labhub.io/teamspace/inventory"
+	"labhub.io/teamspace/ownership/graph"
+	"labhub.io/teamspace/ownership/ownershiptest"
+)
+
+// played is the deletion that the first step of a scenario asks for.
+func played(s *ownershiptest.Scenario) *deletion {
+	_, rest, _ := strings.Cut(s.Steps[0], " ")
+	policy, object, _ := strings.Cut(rest, " ")
+	id, ok := s.Find(object)
+	if !ok {
+		panic("no object " + object)
+	}
+	instances := map[graph.ID][]graph.ID{}
+	if strings.HasPrefix(object, "CustomResourceDefinition ") {
+		for i := range graph.ID(s.Graph.Len()) {
+			if _, kind, _ := s.Graph.Kind(i); kind == "Widget" {
+				instances[id] = append(instances[id], i)
+			}
+		}
+	}
+	return predict(s.Graph, cascades[policy], []graph.ID{id}, instances)
+}
+
+func TestGolden(t *testing.T) {
+	ownershiptest.Golden(t, "testdata/*.txt", func(s *ownershiptest.Scenario) string {
+		d := played(s)
+		var out strings.Builder
+		if err := d.print(&out, d.report(nil)); err != nil {
+			t.Fatal(err)
+		}
+		// An empty line parts the cases of a file.
+		return strings.ReplaceAll(out.String(), "\n\n", "\n")
+	})
+}
+
+// TestReport_CountsWhatItLists: the summary is that of the lists, each object is in one of
+// them, and an empty list is a list.
+func TestReport_CountsWhatItLists(t *testing.T) {
+	s, err := ownershiptest.Parse(`
+		Widget a/w
+		Widget a/other
+		ConfigMap a/goes -> Widget w +b
+		ConfigMap a/stays -> Widget w; Widget other
+		delete foreground Widget a/w`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	incomplete := []inventory.Incomplete{{Resource: "gadgets.acme.example", Reason: "forbidden"}}
+	text, err := json.Marshal(played(s).report(incomplete))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r map[string]json.RawMessage
+	if err := json.Unmarshal(text, &r); err != nil {
+		t.Fatal(err)
+	}
+	var summary map[string]int
+	if err := json.Unmarshal(r["summary"], &summary); err != nil {
+		t.Fatal(err)
+	}
+	for name, count := range summary {
+		var list []any
+		if err := json.Unmarshal(r[name], &list); err != nil || list == nil || len(list) != count {
+			t.Errorf("%s: %d in the list, %d in the summary (%v)", name, len(list), count, err)
+		}
+	}
+	if summary["deleted"] != 2 || summary["pruned"] != 1 || summary["incomplete"] != 1 || len(summary) != 9 {
+		t.Errorf("the summary is %v", summary)
+	}
+}
+
+func TestCascades(t *testing.T) {
+	if cascades["background"] != metav1.DeletePropagationBackground || len(cascades) != 3 {
+		t.Errorf("kubectl has three cascades: %v", cascades)
+	}
+}

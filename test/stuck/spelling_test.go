@@ -1,0 +1,95 @@
+package stuck
+
+import (
+	"strings"
+	"testing"
+
+	"labhub.io/teamspace/test/oracle/live"
+)
+
+// TestSpellings: an object is named in every way that kubectl takes, which is asked too.
+func TestSpellings(t *testing.T) {
+	t.Parallel()
+	w := lab.World(t)
+	ns := namespace(t, w, "spellings")
+	create(t, w, "own.labhub.io/v1", "Site", ns, "s")
+	create(t, w, "apps/v1", "Deployment", ns, "d",
+		field(int64(0), "spec", "replicas"), field(map[string]any{"app": "d"}, "spec", "selector", "matchLabels"),
+		field(map[string]any{
+			"metadata": map[string]any{"labels": map[string]any{"app": "d"}},
+			"spec":     map[string]any{"containers": []any{map[string]any{"name": "x", "image": "x"}}},
+		}, "spec", "template"))
+	for words, want := range map[string]string{
+		"site/s":                   "Site spellings/s",
+		"site s":                   "Site spellings/s",
+		"sites s":                  "Site spellings/s",
+		"Site s":                   "Site spellings/s",
+		"sites.own.labhub.io/s":    "Site spellings/s",
+		"sites.v1.own.labhub.io s": "Site spellings/s",
+		"Site.v1.own.labhub.io/s":  "Site spellings/s",
+		"site.own.labhub.io s":     "Site spellings/s",
+		"deploy/d":                 "Deployment spellings/d",
+		"deployments.apps/d":       "Deployment spellings/d",
+		"deployment.v1.apps d":     "Deployment spellings/d",
+		"ns/spellings":             "Namespace spellings",
+		"namespace spellings":      "Namespace spellings",
+		"clusterrole/view":         "ClusterRole view",
+		"clusterroles.rbac.authorization.k8s.io view": "ClusterRole view",
+	} {
+		t.Run(words, func(t *testing.T) {
+			t.Parallel()
+			args := append(strings.Fields(words), "-n", ns)
+			w.MustKubectl(t, append([]string{"get"}, args...)...)
+			if out := w.MustPlugin(t, 0, append([]string{"explain"}, args...)...); !strings.HasPrefix(out, want+" is not being deleted") {
+				t.Errorf("it is called\n%s", out)
+			}
+		})
+	}
+	for _, wrong := range [][]string{{"site"}, {}, {"nosuch/s"}, {"site/s", "site/t"}, {"site", "s", "t"}, {"site/s/t"}, {"site/missing"}} {
+		if report := w.Plugin(t, append([]string{"explain", "-n", ns}, wrong...)...); report.Code != 2 || report.Out != "" || !strings.HasPrefix(report.Err, "error: ") {
+			t.Errorf("explain %v: %+v", wrong, report)
+		}
+	}
+}
+
+// TestCompletion: types and names are offered as the shell's scripts ask for them.
+func TestCompletion(t *testing.T) {
+	t.Parallel()
+	w := lab.World(t)
+	ns := namespace(t, w, "completion")
+	create(t, w, "own.labhub.io/v1", "Site", ns, "alpha")
+	for words, want := range map[string]string{
+		"stuck sit":                    "sites.own.labhub.io\n",
+		"explain sites.own":            "sites.own.labhub.io/\n",
+		"explain sites.own.labhub.io/": "sites.own.labhub.io/alpha\n",
+		"explain site al":              "alpha\n",
+		"preview delete site al":       "alpha\n",
+		"tree --output d":              "text\njson\nyaml\ndot\n",
+		"preview delete --cascade o":   "background\nforeground\norphan\n",
+		"arch":                         "archive\t",
+		"audit --namespace comple":     "completion\n",
+		"audit --context san":          "sandbox\n",
+		"audit -- ":                    ":4\n",
+		"restore -- ":                  ":4\n",
+	} {
+		report := w.Plugin(t, append([]string{"__complete", "-n", ns}, strings.Fields(words)...)...)
+		if !strings.HasPrefix(report.Out, want) {
+			t.Errorf("completing %q: %q, want %q", words, report.Out, want)
+		}
+	}
+}
+
+// TestGoneType: what went with its type is explained by the deletion of that.
+func TestGoneType(t *testing.T) {
+	t.Parallel()
+	w := lab.World(t)
+	ns := namespace(t, w, "gone-type")
+	define(t, w, live.Definition{Group: "gonetype.example", Kind: "Lever", Namespaced: true, Versions: []live.Version{{Name: "v1"}}})
+	lever := create(t, w, "gonetype.example/v1", "Lever", ns, "l")
+	w.MustKubectl(t, "delete", "crd", "levers.gonetype.example")
+	w.AwaitGone(t, lever)
+	out := w.MustPlugin(t, 0, "explain", "levers.gonetype.example/l", "-n", ns, "--audit-log="+copyLog(t, w))
+	if err := lacks(out, []string{"its type, CustomResourceDefinition levers.gonetype.example, was deleted at ", "by sandbox-admin"}); err != nil {
+		t.Error(err)
+	}
+}
