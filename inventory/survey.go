@@ -66,6 +66,11 @@ type Incomplete struct {
 	Elsewhere bool `json:"-"`
 }
 
+// Compare orders gaps by their resources.
+func (i Incomplete) Compare(other Incomplete) int {
+	return cmp.Or(cmp.Compare(i.Resource, other.Resource), cmp.Compare(i.Reason, other.Reason))
+}
+
 // Survey is a cluster as it was found.
 type Survey struct {
 	Snapshot
@@ -189,9 +194,7 @@ func (r *reading) finish(snapshot Snapshot) *Survey {
 	for apiVersion, err := range snapshot.silent {
 		incomplete = append(incomplete, silentServer(apiVersion, err))
 	}
-	slices.SortFunc(incomplete, func(a, b Incomplete) int {
-		return cmp.Or(cmp.Compare(a.Resource, b.Resource), cmp.Compare(a.Reason, b.Reason))
-	})
+	slices.SortFunc(incomplete, Incomplete.Compare)
 	snapshot.Types = r.markUnread(snapshot.Types)
 	r.builder.Retype(snapshot.Types)
 	return &Survey{Snapshot: snapshot, Graph: r.builder.Graph(), Incomplete: incomplete}

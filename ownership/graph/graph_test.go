@@ -267,3 +267,22 @@ func TestGraph_Cycles_Long(t *testing.T) {
 		t.Errorf("%d cycles in a chain", len(got))
 	}
 }
+
+// TestIsNamespace: what is only called so, in another group or in a namespace, is none.
+func TestIsNamespace(t *testing.T) {
+	for name, tc := range map[string]struct {
+		object graph.Object
+		want   bool
+	}{
+		"a Namespace":        {graph.Object{APIVersion: "v1", Kind: "Namespace", Name: "a", UID: "1"}, true},
+		"of another group":   {graph.Object{APIVersion: acme, Kind: "Namespace", Name: "a", UID: "1"}, false},
+		"another core kind":  {graph.Object{APIVersion: "v1", Kind: "ConfigMap", Namespace: "a", Name: "a", UID: "1"}, false},
+		"in a namespace too": {graph.Object{APIVersion: "v1", Kind: "Namespace", Namespace: "a", Name: "a", UID: "1"}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := build(t, tc.object).IsNamespace(0); got != tc.want {
+				t.Errorf("got %t", got)
+			}
+		})
+	}
+}

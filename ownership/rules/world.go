@@ -92,14 +92,14 @@ func newWorld(g *graph.Graph) *world {
 
 func (w *world) initial(id graph.ID) flags {
 	var f flags
-	apiVersion, kind, m := w.g.Kind(id)
+	_, _, m := w.g.Kind(id)
 	for _, set := range [...]struct {
 		flag flags
 		when bool
 	}{
 		{isUnmonitored, m.Type.Unmonitored},
 		{ignoresPolicy, m.Type.IgnoresPolicy},
-		{isNamespace, apiVersion == "v1" && kind == "Namespace" && w.g.Namespace(id) == ""},
+		{isNamespace, w.g.IsNamespace(id)},
 		{isDeleting, w.g.Deleting(id)},
 		{isMarked, w.g.Marked(id) && w.g.Deleting(id)},
 	} {

@@ -95,4 +95,6 @@ func (f *Filler) wrong(ctx context.Context, kind string, o client.Object, findin
 	return nil
 }
 
-func nameOf(kind, namespace, name string) string { return fmt.Sprintf("%s %s/%s", kind, namespace, name) }
+func nameOf(kind, namespace, name string) string {
+	return fmt.Sprintf("%s %s/%s", kind, namespace, name)
+}

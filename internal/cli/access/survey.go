@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -19,8 +20,7 @@ import (
 const parallelLooks = 16
 
 // Survey reads all objects of the cluster, but events only if they are asked for, or own
-// something. Somebody
-// who may not list everywhere gets the namespace of the options at least.
+// something. Somebody who may not list everywhere gets the namespace of the options at least.
 func (c *Cluster) Survey(ctx context.Context, options inventory.Options, progress *terminal.Progress) (*inventory.Survey, error) {
 	progress.Show("reading the cluster …")
 	defer progress.Done()
@@ -57,6 +57,29 @@ func LacksNamespace(s *inventory.Survey, namespace string) bool {
 	}
 	_, ok := s.Graph.Lookup("v1", "Namespace", "", namespace)
 	return !ok
+}
+
+// NoteGaps tells on the error stream what could not be read.
+func NoteGaps(errOut io.Writer, gaps []inventory.Incomplete) {
+	for _, gap := range gaps {
+		fmt.Fprintf(errOut, "note: %s could not be read, and may hold more: %s\n", gap.Resource, gap.Reason)
+	}
+}
+
+// Find finds a target in a survey, by the uid that it has now.
+func (c *Cluster) Find(ctx context.Context, s *inventory.Survey, target Target) (graph.ID, error) {
+	found, err := c.Metadata.Resource(target.Resource).Namespace(target.Namespace).Get(ctx, target.Name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return graph.None, fmt.Errorf("%s does not exist", target)
+	}
+	if err != nil {
+		return graph.None, fmt.Errorf("reading %s: %w", target, err)
+	}
+	id, ok := s.Graph.Find(found.UID)
+	if !ok || s.Graph.Virtual(id) {
+		return graph.None, fmt.Errorf("%s is there, but not among what can be listed", target)
+	}
+	return id, nil
 }
 
 // SurveyFor are the options of a survey that has to have the targets in it.

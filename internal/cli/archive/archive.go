@@ -25,7 +25,7 @@ func New(streams genericiooptions.IOStreams, flags *access.Flags) *cobra.Command
 are found by what the manager publishes in its namespace, or named by --archive.`,
 		Args:              cobra.NoArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE: func(command *cobra.Command, _ []string) error { return command.Help() },
+		RunE:              func(command *cobra.Command, _ []string) error { return command.Help() },
 		Example: `  # every record, the newest first
   kubectl teamspace archive list
 

@@ -11,7 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/metadata"
 
+	"labhub.io/teamspace/api/v1alpha1"
 	"labhub.io/teamspace/internal/cli/finding"
+	"labhub.io/teamspace/ownership/explain"
 )
 
 // fieldManager is under whose name fixes are written.
@@ -88,16 +90,22 @@ func (l live) meanwhile(now *metav1.PartialObjectMetadata, err error) error {
 // refused says what helps where a patch is refused for what it is.
 func (l live) refused(edits []edit, err error) error {
 	for _, e := range edits {
-		ref := l.references[e.index]
-		if !apierrors.IsForbidden(err) || l.Kind != "Namespace" || !isTeamSpace(ref) {
-			continue
+		if ref := l.references[e.index]; apierrors.IsForbidden(err) && l.Kind == "Namespace" && isTeamSpace(ref) {
+			return fmt.Errorf("keeps its reference, which only TeamSpace's controller may drop as long as the chart's policies are installed%s: %w", l.dropped(ref), err)
 		}
-		if ref.Found == nil {
-			return fmt.Errorf("keeps its reference, which only TeamSpace's controller may drop as long as the chart's policies are installed; "+
-				"it does so when there is a TeamSpace of this name again: kubectl teamspace restore %s: %w", ref.Name, err)
-		}
-		return fmt.Errorf("keeps its reference, which only TeamSpace's controller may drop as long as the chart's policies are installed; "+
-			"it does so as soon as it runs: kubectl get deployments -A -l app.kubernetes.io/name=teamspace: %w", err)
 	}
 	return fmt.Errorf("could not be patched: %w", err)
+}
+
+// dropped says when the controller drops the reference of a namespace: it looks at the one
+// that a TeamSpace of the name has.
+func (l live) dropped(ref explain.Reference) string {
+	switch {
+	case l.Name != v1alpha1.NamespaceFor(ref.Name):
+		return ""
+	case ref.Found == nil:
+		return "; it does so when there is a TeamSpace of this name again: kubectl teamspace restore " + ref.Name
+	default:
+		return "; it does so as soon as it runs: kubectl get deployments -A -l app.kubernetes.io/name=teamspace"
+	}
 }

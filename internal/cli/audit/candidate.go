@@ -76,7 +76,7 @@ func lost(g *graph.Graph, s scope) []graph.ID {
 	}
 	exists := map[string]bool{"": true}
 	for id := range graph.ID(g.Len()) {
-		if apiVersion, kind, _ := g.Kind(id); kind == "Namespace" && apiVersion == "v1" {
+		if g.IsNamespace(id) {
 			exists[g.Name(id)] = true
 		}
 	}

@@ -2,12 +2,14 @@ package audit
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -62,6 +64,7 @@ var scenarios = []struct {
 	{"R13 in another namespace", "Widget b/w\nSecret a/s -> Widget w =Widget/b/w", "Secret", "a", "s"},
 	{"R13 in another namespace, and the name is taken", "Widget a/w\nWidget b/w\nSecret a/s -> Widget w =Widget/b/w", "Secret", "a", "s"},
 	{"R15 another name", "Widget a/w\nSecret a/s -> Widget v =Widget/a/w", "Secret", "a", "s"},
+	{"R15 another name, and data to lose", "StatefulSet a/db\nPersistentVolumeClaim a/data -> StatefulSet old =StatefulSet/a/db", "PersistentVolumeClaim", "a", "data"},
 	{"R15 another kind", "Widget a/w\nSecret a/s -> Gadget w =Widget/a/w", "Secret", "a", "s"},
 	{"R15 a list", "Widget a/w\nSecret a/s -> WidgetList:acme.example/v1 w =Widget/a/w", "Secret", "a", "s"},
 	{"R16 twice, and the later is wrong", "Widget a/w\nSecret a/s -> Widget w; Widget v =Widget/a/w", "Secret", "a", "s"},
@@ -233,5 +236,32 @@ func TestLost(t *testing.T) {
 		if got := lost(s.Graph, scope{}); len(got) != tc.want {
 			t.Errorf("%s: %d lost", name, len(got))
 		}
+	}
+}
+
+// TestRefused: who may drop the reference of a namespace is told where that is refused, and
+// nothing is promised that the controller does not do.
+func TestRefused(t *testing.T) {
+	resource := schema.GroupResource{Resource: "namespaces"}
+	forbidden, other := apierrors.NewForbidden(resource, "team-a", nil), apierrors.NewInternalError(errors.New("boom"))
+	for name, tc := range map[string]struct {
+		text, object string
+		err          error
+		want         string
+	}{
+		"made again":           {"TeamSpace a =new\nNamespace team-a -> TeamSpace a =old", "Namespace team-a", forbidden, "as soon as it runs: kubectl get deployments"},
+		"gone":                 {"Namespace team-a -> TeamSpace a =old", "Namespace team-a", forbidden, "kubectl teamspace restore a: namespaces"},
+		"of another name":      {"TeamSpace a =new\nNamespace web -> TeamSpace a =old", "Namespace web", forbidden, "policies are installed: namespaces"},
+		"of another owner":     {"Namespace team-a -> ClusterRole r", "Namespace team-a", forbidden, "could not be patched: namespaces"},
+		"for another reason":   {"Namespace team-a -> TeamSpace a =old", "Namespace team-a", other, "could not be patched: "},
+		"another kind of ours": {"ClusterRole team-a -> TeamSpace a =old", "ClusterRole team-a", forbidden, "could not be patched: namespaces"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			kind, object, _ := strings.Cut(tc.object, " ")
+			l := liveObject(t, "type platform.labhub.io/v1alpha1 TeamSpace\n"+tc.text, kind, "", object)
+			if got := l.refused([]edit{{}}, tc.err); !errors.Is(got, tc.err) || !strings.Contains(got.Error(), tc.want) {
+				t.Errorf("got %q, want %q in it", got, tc.want)
+			}
+		})
 	}
 }

@@ -64,11 +64,12 @@ func (l live) precious() bool {
 	}
 }
 
-// rewrite writes the reference as the object that has its uid, if that can be its owner.
+// rewrite writes the reference as the object that has its uid, if that can be its owner and
+// nothing is lost by it.
 func (l live) rewrite(index int) (edit, bool) {
 	ref := l.references[index]
 	owner := ref.Elsewhere
-	if owner == nil {
+	if owner == nil || l.precious() {
 		return edit{}, false
 	}
 	where, ok := rules.Where(l.Namespace, graph.Type{Namespaced: owner.Namespace != ""})

@@ -16,7 +16,7 @@ import (
 // namespace is rows N1 to N5: what is left in a namespace is counted, since its conditions
 // are those of the last attempt and leave pods out.
 func (j judge) namespace(id graph.ID) []Cause {
-	if !j.isCore(id, "Namespace") {
+	if !j.graph.IsNamespace(id) {
 		return nil
 	}
 	left := j.contentOf(j.graph.Name(id))

@@ -95,9 +95,7 @@ func (o *options) run(ctx context.Context, args []string) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("explaining %s: %w", target, err)
 	}
-	for _, i := range report.Incomplete {
-		fmt.Fprintf(o.streams.ErrOut, "note: %s could not be read, and may hold more: %s\n", i.Resource, i.Reason)
-	}
+	access.NoteGaps(o.streams.ErrOut, report.Incomplete)
 	if err := o.write(report); err != nil {
 		return err
 	}

@@ -1,7 +1,6 @@
 package explain
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -135,9 +134,7 @@ func (g *gatherer) fail(resource string, err error) {
 // incomplete is what neither the survey nor the gatherer could read, sorted.
 func (g *gatherer) incomplete(f *facts) []inventory.Incomplete {
 	all := append(append([]inventory.Incomplete{}, f.incomplete...), g.failed...)
-	slices.SortFunc(all, func(a, b inventory.Incomplete) int {
-		return cmp.Or(cmp.Compare(a.Resource, b.Resource), cmp.Compare(a.Reason, b.Reason))
-	})
+	slices.SortFunc(all, inventory.Incomplete.Compare)
 	return slices.Compact(all)
 }
 

@@ -48,7 +48,7 @@ func (w webhook) intercepts(j judge, id graph.ID) bool {
 		return false
 	}
 	namespace := j.graph.Namespace(id)
-	if j.isCore(id, "Namespace") {
+	if j.graph.IsNamespace(id) {
 		namespace = j.graph.Name(id)
 	}
 	if namespace != "" && !w.selectsNamespace(j.namespaces[namespace]) {

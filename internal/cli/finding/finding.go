@@ -74,9 +74,7 @@ type Summary struct {
 func NewReport(findings []Finding, incomplete []inventory.Incomplete) Report {
 	slices.SortStableFunc(findings, Compare)
 	incomplete = slices.Clone(incomplete)
-	slices.SortFunc(incomplete, func(a, b inventory.Incomplete) int {
-		return cmp.Or(cmp.Compare(a.Resource, b.Resource), cmp.Compare(a.Reason, b.Reason))
-	})
+	slices.SortFunc(incomplete, inventory.Incomplete.Compare)
 	incomplete = slices.CompactFunc(incomplete, func(a, b inventory.Incomplete) bool { return a.Resource == b.Resource })
 	r := Report{Findings: findings, Incomplete: incomplete, Summary: Summary{Incomplete: len(incomplete)}}
 	if r.Findings == nil {

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
@@ -93,39 +92,21 @@ func (o *options) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	ids, err := find(ctx, cluster, survey, targets)
-	if err != nil {
-		return err
+	var ids []graph.ID
+	for _, target := range targets {
+		id, err := cluster.Find(ctx, survey, target)
+		if err != nil {
+			return err
+		}
+		ids = append(ids, id)
 	}
 	d := predict(survey.Graph, policy, ids, instances(survey, ids))
 	report := d.report(survey.Incomplete)
-	for _, i := range report.Incomplete {
-		fmt.Fprintf(o.streams.ErrOut, "note: %s could not be read, and dependents may be among them: %s\n", i.Resource, i.Reason)
-	}
+	access.NoteGaps(o.streams.ErrOut, report.Incomplete)
 	if err := o.Write(o.streams.Out, report, func(out io.Writer) error { return d.print(out, report) }); err != nil {
 		return err
 	}
 	return exit.After(len(report.Blocked)+len(report.NonDeterministic) > 0, len(report.Incomplete) > 0)
-}
-
-// find finds the targets in the survey, by the uid that they have now.
-func find(ctx context.Context, cluster *access.Cluster, survey *inventory.Survey, targets []access.Target) ([]graph.ID, error) {
-	var ids []graph.ID
-	for _, target := range targets {
-		found, err := cluster.Metadata.Resource(target.Resource).Namespace(target.Namespace).Get(ctx, target.Name, metav1.GetOptions{})
-		if apierrors.IsNotFound(err) {
-			return nil, fmt.Errorf("%s does not exist", target)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("reading %s: %w", target, err)
-		}
-		id, ok := survey.Graph.Find(found.UID)
-		if !ok || survey.Graph.Virtual(id) {
-			return nil, fmt.Errorf("%s is there, but not among what can be listed", target)
-		}
-		ids = append(ids, id)
-	}
-	return ids, nil
 }
 
 // instances are the objects of the kinds whose definitions are among the targets.

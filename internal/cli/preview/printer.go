@@ -130,7 +130,7 @@ func (d *deletion) title(id graph.ID) string {
 // hanging are the dependents of an object, and what is in it if it is a namespace that goes.
 func (d *deletion) hanging(id graph.ID) []graph.ID {
 	hanging := d.below(id)
-	if apiVersion, kind, _ := d.graph.Kind(id); apiVersion == "v1" && kind == "Namespace" {
+	if d.graph.IsNamespace(id) {
 		for inside := range graph.ID(d.graph.Len()) {
 			if d.graph.Namespace(inside) == d.graph.Name(id) && !d.ownedInside(inside) {
 				hanging = append(hanging, inside)

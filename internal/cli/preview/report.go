@@ -131,7 +131,7 @@ func (d *deletion) reach() []graph.ID {
 		}
 		seen[id] = true
 		todo = append(todo, d.below(id)...)
-		if apiVersion, kind, _ := d.graph.Kind(id); apiVersion == "v1" && kind == "Namespace" {
+		if d.graph.IsNamespace(id) {
 			todo = append(todo, inside[d.graph.Name(id)]...)
 		}
 	}
@@ -303,9 +303,9 @@ func (d *deletion) dying(id graph.ID, state rules.State, fate Fate) (string, Fat
 	}
 	fate.Rule = rules.F12
 	fate.Message = fmt.Sprintf("%s is deleted as soon as these finalizers are taken off: %s", explain.Name(d.graph, id), strings.Join(state.Finalizers, ", "))
-	switch _, kind, _ := d.graph.Kind(id); {
+	switch {
 	case len(state.Finalizers) > 0:
-	case kind == "Namespace":
+	case d.graph.IsNamespace(id):
 		fate.Message = explain.Name(d.graph, id) + " is deleted as soon as what is left in it is gone"
 	default:
 		fate.Message = explain.Name(d.graph, id) + " is deleted when its grace period is over"

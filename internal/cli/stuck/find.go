@@ -102,7 +102,7 @@ func (f *finder) items(ctx context.Context) []Item {
 			f.foreground = append(f.foreground, look.ID)
 		}
 		finalizers := list(look.Found.Finalizers)
-		if isNamespace(f.survey.Graph, look.ID) {
+		if f.survey.Graph.IsNamespace(look.ID) {
 			finalizers = append(finalizers, f.specFinalizers(ctx, look.ID)...)
 		}
 		items = append(items, Item{Object: document.ObjectOf(f.survey.Graph, look.ID), Finalizers: finalizers})
@@ -118,11 +118,6 @@ func isStuck(g *graph.Graph, look access.Look, now time.Time) bool {
 	}
 	apiVersion, kind, _ := g.Kind(look.ID)
 	return apiVersion != "v1" || kind != "Pod" || now.After(look.Found.DeletionTimestamp.Time)
-}
-
-func isNamespace(g *graph.Graph, id graph.ID) bool {
-	apiVersion, kind, _ := g.Kind(id)
-	return apiVersion == "v1" && kind == "Namespace"
 }
 
 // specFinalizers are in no metadata, so that the Namespace is read whole.

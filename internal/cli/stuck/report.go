@@ -54,9 +54,7 @@ func newReport(items []Item, blockers []Blocker, incomplete []inventory.Incomple
 	slices.SortFunc(r.Blockers, func(a, b Blocker) int {
 		return cmp.Or(document.Compare(a.Object, b.Object), cmp.Compare(a.Reference.Index, b.Reference.Index))
 	})
-	slices.SortFunc(r.Incomplete, func(a, b inventory.Incomplete) int {
-		return cmp.Or(cmp.Compare(a.Resource, b.Resource), cmp.Compare(a.Reason, b.Reason))
-	})
+	slices.SortFunc(r.Incomplete, inventory.Incomplete.Compare)
 	r.Incomplete = slices.Compact(r.Incomplete)
 	// In a document an empty list is a list.
 	r.Stuck, r.Blockers, r.Incomplete = list(r.Stuck), list(r.Blockers), list(r.Incomplete)

@@ -89,9 +89,7 @@ func (o *options) run(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("looking at what is being deleted: %w", err)
 	}
-	for _, i := range report.Incomplete {
-		fmt.Fprintf(o.streams.ErrOut, "note: %s could not be read, and may hold more: %s\n", i.Resource, i.Reason)
-	}
+	access.NoteGaps(o.streams.ErrOut, report.Incomplete)
 	if err := o.Write(o.streams.Out, report, func(out io.Writer) error { return o.print(out, report, scope) }); err != nil {
 		return err
 	}

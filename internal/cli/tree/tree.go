@@ -3,12 +3,9 @@ package tree
 
 import (
 	"context"
-	"fmt"
 	"io"
 
 	"github.com/spf13/cobra"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"labhub.io/teamspace/internal/cli/access"
@@ -63,20 +60,11 @@ func (o *options) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	found, err := cluster.Metadata.Resource(target.Resource).Namespace(target.Namespace).Get(ctx, target.Name, metav1.GetOptions{})
-	if apierrors.IsNotFound(err) {
-		return fmt.Errorf("%s does not exist", target)
-	}
+	id, err := cluster.Find(ctx, survey, target)
 	if err != nil {
-		return fmt.Errorf("reading %s: %w", target, err)
+		return err
 	}
-	id, ok := survey.Graph.Find(found.UID)
-	if !ok || survey.Graph.Virtual(id) {
-		return fmt.Errorf("%s is there, but not among what can be listed", target)
-	}
-	for _, i := range survey.Incomplete {
-		fmt.Fprintf(o.streams.ErrOut, "note: %s could not be read, and may hold more: %s\n", i.Resource, i.Reason)
-	}
+	access.NoteGaps(o.streams.ErrOut, survey.Incomplete)
 	w := walker{graph: survey.Graph, present: rules.Predict(survey.Graph)}
 	report := w.report(id, survey.Incomplete)
 	return o.Write(o.streams.Out, report, func(out io.Writer) error {
