@@ -69,8 +69,8 @@ func TestCompletion(t *testing.T) {
 		"arch":                         "archive\t",
 		"audit --namespace comple":     "completion\n",
 		"audit --context san":          "sandbox\n",
-		"audit -- ":                    ":4\n",
-		"restore -- ":                  ":4\n",
+		"audit some":                   ":4\n",
+		"restore never-there":          ":4\n",
 	} {
 		report := w.Plugin(t, append([]string{"__complete", "-n", ns}, strings.Fields(words)...)...)
 		if !strings.HasPrefix(report.Out, want) {
