@@ -71,6 +71,10 @@ func TestPermission(t *testing.T) {
 			if !strings.Contains(got.gap("configmaps"), "forbidden") {
 				t.Errorf("the ConfigMaps are no gap: %+v", got.Incomplete)
 			}
+			told := w.Plugin(t, append([]string{"audit", "-o", "json", "--as=" + name}, tc.args...)...).Err
+			if want := fmt.Sprintf("note: %d types could not be read", len(got.Incomplete)); !strings.HasPrefix(told, want) || strings.Count(told, "\n") != 1 {
+				t.Errorf("the standard error does not say %q: %s", want, told)
+			}
 			if got.gap("secrets") != "" || got.gap("widgets.acme.example") != "" {
 				t.Errorf("what was read is a gap: %+v", got.Incomplete)
 			}
@@ -156,6 +160,11 @@ func TestBrokenConversion(t *testing.T) {
 	create(t, w, "v1", "Secret", c.ns, "dependent", ref(broken))
 	create(t, w, "v1", "Secret", c.ns, "wrong", ref(c.here, uid(nobody)))
 	got := audit(t, w, 2)
+	for _, format := range []string{"-o=text", "-o=json"} {
+		if told := w.Plugin(t, "audit", format).Err; !strings.HasPrefix(told, "note: brokens.own.example could not be read, and may hold more: ") {
+			t.Errorf("the standard error of %s: %s", format, told)
+		}
+	}
 	if !strings.Contains(got.gap("brokens.own.example"), "conversion webhook") {
 		t.Errorf("gaps %+v", got.Incomplete)
 	}

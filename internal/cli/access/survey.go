@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -59,8 +60,21 @@ func LacksNamespace(s *inventory.Survey, namespace string) bool {
 	return !ok
 }
 
+// fewGaps is how many gaps are told one by one. Who may read little would lose the report
+// among them; all are in the document.
+const fewGaps = 3
+
 // NoteGaps tells on the error stream what could not be read.
 func NoteGaps(errOut io.Writer, gaps []inventory.Incomplete) {
+	if len(gaps) > fewGaps {
+		var first []string
+		for _, gap := range gaps[:fewGaps] {
+			first = append(first, gap.Resource)
+		}
+		fmt.Fprintf(errOut, "note: %d types could not be read, and may hold more: %s and %d others; -o json has the reason of each\n",
+			len(gaps), strings.Join(first, ", "), len(gaps)-fewGaps)
+		return
+	}
 	for _, gap := range gaps {
 		fmt.Fprintf(errOut, "note: %s could not be read, and may hold more: %s\n", gap.Resource, gap.Reason)
 	}

@@ -1,6 +1,7 @@
 package access
 
 import (
+	"strings"
 	"testing"
 
 	"labhub.io/teamspace/inventory"
@@ -22,6 +23,26 @@ func TestLacksNamespace(t *testing.T) {
 		if LacksNamespace(unread, namespace) {
 			t.Errorf("%q: it is not there, although namespaces could not be read", namespace)
 		}
+	}
+}
+
+// TestNoteGaps: a few gaps are told with their reasons, many in one line.
+func TestNoteGaps(t *testing.T) {
+	gaps := []inventory.Incomplete{{Resource: "a", Reason: "boom"}, {Resource: "b", Reason: "boom"}, {Resource: "c", Reason: "boom"}, {Resource: "d", Reason: "boom"}, {Resource: "e", Reason: "boom"}}
+	for name, tc := range map[string]struct {
+		gaps []inventory.Incomplete
+		want string
+	}{
+		"none": {nil, ""},
+		"few":  {gaps[:2], "note: a could not be read, and may hold more: boom\nnote: b could not be read, and may hold more: boom\n"},
+		"many": {gaps, "note: 5 types could not be read, and may hold more: a, b, c and 2 others; -o json has the reason of each\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var out strings.Builder
+			if NoteGaps(&out, tc.gaps); out.String() != tc.want {
+				t.Errorf("said %q", out.String())
+			}
+		})
 	}
 }
 

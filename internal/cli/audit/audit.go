@@ -99,6 +99,7 @@ func (o *options) run(ctx context.Context) error {
 		}
 	}
 	report := reportOf(found, incomplete)
+	access.NoteGaps(o.ErrOut, report.Incomplete)
 	err = o.format.Write(o.Out, report, func(out io.Writer) error {
 		if o.fix && !o.yes {
 			return printPatches(out, found, report)
