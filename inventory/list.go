@@ -41,13 +41,21 @@ type lister struct {
 // for again, and where the list had to begin anew.
 func (l lister) list(ctx context.Context, what listing, namespace string) error {
 	pages := newPageReader(what.apiVersion, what.kind)
+	return EachPage(func(token string) (string, error) {
+		return l.page(ctx, pages, what.resource, namespace, token)
+	})
+}
+
+// EachPage reads a list page by page: read gets the token of a page, which is empty for the
+// first, and returns that of the next. A token that has expired is no end: the answer may
+// hold one that goes on with the objects as they are now, or else the list begins anew,
+// with the empty token. What moved meanwhile is of no harm: every finding is looked at live.
+func EachPage(read func(token string) (next string, err error)) error {
 	token, expired := "", 0
 	for {
-		next, err := l.page(ctx, pages, what.resource, namespace, token)
+		next, err := read(token)
 		switch {
 		case token != "" && apierrors.IsResourceExpired(err) && expired < attempts:
-			// The answer may hold a token that goes on with the objects as they are now. What
-			// moved meanwhile is of no harm: every finding is looked at live.
 			expired++
 			token = freshToken(err)
 			continue

@@ -2,17 +2,20 @@ package audit
 
 import (
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"labhub.io/teamspace/test/proxy"
 	"labhub.io/teamspace/test/world"
 )
 
@@ -163,22 +166,12 @@ func TestCase_Valid(t *testing.T) {
 func TestCase_ClaimTemplates(t *testing.T) {
 	w := lab.World(t)
 	c := newCast(t, w, "h3")
-	labels := map[string]string{"app": "db"}
-	claim := corev1.PersistentVolumeClaim{
-		ObjectMeta: metav1.ObjectMeta{Name: "data", Finalizers: []string{"acme.example/keep"}, OwnerReferences: []metav1.OwnerReference{
+	createObject(t, w, statefulSet(c.ns, "db",
+		corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: "plain"}},
+		corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: "data", Finalizers: []string{"acme.example/keep"}, OwnerReferences: []metav1.OwnerReference{
 			ref(c.here), ref(c.here, named("ghost"), uid(nobody)),
-		}},
-		Spec: corev1.PersistentVolumeClaimSpec{
-			AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
-			Resources:   corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}},
-		},
-	}
-	plain := claim
-	plain.ObjectMeta = metav1.ObjectMeta{Name: "plain"}
-	createObject(t, w, &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: c.ns, Name: "db"}, Spec: appsv1.StatefulSetSpec{
-		Replicas: new(int32(0)), Selector: &metav1.LabelSelector{MatchLabels: labels}, Template: podTemplate(labels),
-		VolumeClaimTemplates: []corev1.PersistentVolumeClaim{plain, claim},
-	}})
+		}}},
+	))
 	got := audit(t, w, 1, "-n", c.ns)
 	if found := got.of("StatefulSet", "db"); !slices.Equal(found, []string{"warning H3", "warning H3", "info H3"}) {
 		t.Errorf("found %s", describe(found))
@@ -192,6 +185,62 @@ func TestCase_ClaimTemplates(t *testing.T) {
 			t.Errorf("it lacks %q: %s", words, text)
 		}
 	}
+}
+
+// TestCase_ClaimTemplatesExpired: whoever reads StatefulSets page by page goes on where a
+// page has expired, or begins anew, and tells of each template once.
+func TestCase_ClaimTemplatesExpired(t *testing.T) {
+	w := lab.World(t)
+	ns := namespace(t, w, "h3-pages")
+	for _, name := range []string{"a", "b", "c"} {
+		createObject(t, w, statefulSet(ns, name, corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: "data", Finalizers: []string{"acme.example/keep"}}}))
+	}
+	p := proxy.Start(t, w.Admin)
+	flags := through(t, w, p, ns)
+	for _, goesOn := range []bool{true, false} {
+		expired := 0
+		p.Handle(func(rw http.ResponseWriter, r *proxy.Request, pass http.HandlerFunc) {
+			query := r.URL.Query()
+			if query.Get("limit") != "200" {
+				pass(rw, r.Request)
+				return
+			}
+			token := query.Get("continue")
+			if token != "" && expired < 2 {
+				expired++
+				err := apierrors.NewResourceExpired("the token is too old")
+				if goesOn {
+					err.ErrStatus.Continue = token
+				}
+				proxy.Refuse(rw, err)
+				return
+			}
+			query.Set("limit", "1")
+			r.URL.RawQuery = query.Encode()
+			pass(rw, r.Request)
+		})
+		got := parse(t, w.MustPlugin(t, 1, append(flags, "audit", "-n", ns, "-o", "json")...))
+		if expired != 2 || len(got.Findings) != 3 {
+			t.Errorf("goes on: %t: %d pages expired, found %+v", goesOn, expired, got.Findings)
+		}
+		for _, name := range []string{"a", "b", "c"} {
+			wantFinding(t, got, "StatefulSet", name, "H3", "is made with acme.example/keep")
+		}
+	}
+}
+
+// statefulSet has no pods, and claims one gibibyte for each template.
+func statefulSet(ns, name string, templates ...corev1.PersistentVolumeClaim) *appsv1.StatefulSet {
+	labels := map[string]string{"app": name}
+	for i := range templates {
+		templates[i].Spec = corev1.PersistentVolumeClaimSpec{
+			AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
+			Resources:   corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}},
+		}
+	}
+	return &appsv1.StatefulSet{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name}, Spec: appsv1.StatefulSetSpec{
+		Replicas: new(int32(0)), Selector: &metav1.LabelSelector{MatchLabels: labels}, Template: podTemplate(labels), VolumeClaimTemplates: templates,
+	}}
 }
 
 // TestCase_Lost: who clears the finalizers of a namespace's spec leaves behind what was in

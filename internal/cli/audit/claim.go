@@ -34,20 +34,24 @@ type template struct {
 // and nothing validates them (H3).
 func (c *confirmer) claimTemplates(ctx context.Context, client dynamic.Interface, s scope) []template {
 	var found []template
-	options := metav1.ListOptions{Limit: fullPage, LabelSelector: c.selector.String()}
-	for {
-		list, err := client.Resource(statefulSetResource).Namespace(s.namespace).List(ctx, options)
+	err := inventory.EachPage(func(token string) (string, error) {
+		if token == "" {
+			found = nil // the list begins anew
+		}
+		list, err := client.Resource(statefulSetResource).Namespace(s.namespace).List(ctx,
+			metav1.ListOptions{Limit: fullPage, LabelSelector: c.selector.String(), Continue: token})
 		if err != nil {
-			c.gap(statefulSetResource.GroupResource(), fmt.Errorf("reading claim templates: %w", err))
-			return found
+			return "", err
 		}
 		for i := range list.Items {
 			found = append(found, templatesOf(&list.Items[i])...)
 		}
-		if options.Continue = list.GetContinue(); options.Continue == "" {
-			return found
-		}
+		return list.GetContinue(), nil
+	})
+	if err != nil {
+		c.gap(statefulSetResource.GroupResource(), fmt.Errorf("reading claim templates: %w", err))
 	}
+	return found
 }
 
 func templatesOf(set *unstructured.Unstructured) []template {
