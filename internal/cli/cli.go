@@ -6,6 +6,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
@@ -49,9 +50,6 @@ whatever else was found.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl teamspace"},
-		// No subcommand: the help is the answer; a wrong one is an error.
-		Args: cobra.NoArgs,
-		RunE: func(command *cobra.Command, _ []string) error { return command.Help() },
 	}
 	root.SetIn(streams.In)
 	root.SetOut(streams.Out)
@@ -59,7 +57,30 @@ whatever else was found.`,
 	flags := access.New()
 	flags.AddTo(root)
 	root.AddCommand(subcommands(streams, flags)...)
+	root.InitDefaultCompletionCmd()
+	for _, command := range append(root.Commands(), root) {
+		if command.HasSubCommands() {
+			needSubcommand(command)
+		}
+	}
 	return root
+}
+
+// needSubcommand: without a subcommand the help is the answer; a wrong one is an error,
+// which says what was meant, perhaps.
+func needSubcommand(command *cobra.Command) {
+	command.SuggestionsMinimumDistance = 2
+	command.RunE = func(command *cobra.Command, _ []string) error { return command.Help() }
+	command.Args = func(command *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return nil
+		}
+		meant := ""
+		if similar := command.SuggestionsFor(args[0]); len(similar) > 0 {
+			meant = "; did you mean " + strings.Join(similar, " or ") + "?"
+		}
+		return fmt.Errorf("unknown command %q for %q%s", args[0], command.CommandPath(), meant)
+	}
 }
 
 // subcommands lists the duties of the plugin.

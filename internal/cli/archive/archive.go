@@ -23,9 +23,7 @@ func New(streams genericiooptions.IOStreams, flags *access.Flags) *cobra.Command
 		Short: "Show what is recorded of deleted TeamSpaces",
 		Long: `archive reads the records that the manager keeps of every TeamSpace that was deleted. They
 are found by what the manager publishes in its namespace, or named by --archive.`,
-		Args:              cobra.NoArgs,
 		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE:              func(command *cobra.Command, _ []string) error { return command.Help() },
 		Example: `  # every record, the newest first
   kubectl teamspace archive list
 
@@ -54,6 +52,9 @@ func newList(streams genericiooptions.IOStreams, flags *access.Flags) *cobra.Com
 			records, err := opened.List(command.Context())
 			if err != nil {
 				return err
+			}
+			if len(records) == 0 {
+				fmt.Fprintln(streams.ErrOut, "note: no record: no TeamSpace has been deleted since the archive is kept")
 			}
 			return format.Write(streams.Out, listing{Records: append([]store.Record{}, records...)}, func(out io.Writer) error {
 				return printList(out, records)

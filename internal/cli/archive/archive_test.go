@@ -9,7 +9,10 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
 	store "labhub.io/teamspace/archive"
+	"labhub.io/teamspace/internal/cli/access"
 )
 
 func records() []store.Record {
@@ -58,6 +61,22 @@ alpha           1      1      2030-05-04T11:00:00Z   u1
 `
 	if out.String() != want {
 		t.Errorf("printed\n%s\nwant\n%s", out.String(), want)
+	}
+}
+
+// TestList_Empty: an archive that holds nothing says so, and is no error.
+func TestList_Empty(t *testing.T) {
+	streams, _, out, errOut := genericiooptions.NewTestIOStreams()
+	command := New(streams, access.New())
+	command.SetArgs([]string{"list", "-o", "json", "--archive=file://" + t.TempDir()})
+	if err := command.ExecuteContext(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if want := "note: no record: no TeamSpace has been deleted since the archive is kept\n"; errOut.String() != want {
+		t.Errorf("noted %q, want %q", errOut, want)
+	}
+	if !strings.Contains(out.String(), `"records": []`) {
+		t.Errorf("printed %s", out)
 	}
 }
 

@@ -61,7 +61,7 @@ Exit status: 0 nothing but information, 1 findings, also if they are fixed by no
   # What would put it right, and do so
   kubectl teamspace audit -n web --fix
   kubectl teamspace audit -n web --fix --yes`,
-		Args:              cobra.NoArgs,
+		Args:              noArguments,
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(command *cobra.Command, _ []string) error {
 			if err := o.complete(flags); err != nil {
@@ -75,6 +75,14 @@ Exit status: 0 nothing but information, 1 findings, also if they are fixed by no
 	command.Flags().BoolVar(&o.fix, "fix", false, "Print the patches that help.")
 	command.Flags().BoolVar(&o.yes, "yes", false, "With --fix: apply the patches.")
 	return command
+}
+
+// noArguments says what those who name something mean.
+func noArguments(_ *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return fmt.Errorf("audit takes no arguments, and %q is one: use -n and -l", args[0])
+	}
+	return nil
 }
 
 func (o *options) complete(flags *access.Flags) (err error) {

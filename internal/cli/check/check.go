@@ -53,7 +53,7 @@ else was found.`,
 
   # What a template makes
   helm template . | kubectl teamspace check -f -`,
-		Args: cobra.NoArgs,
+		Args: noArguments,
 		RunE: func(command *cobra.Command, _ []string) error { return o.run(command.Context(), flags) },
 	}
 	command.Flags().StringArrayVarP(&o.files.Filenames, "filename", "f", nil, "File, folder or URL of the manifests; - is stdin. May be repeated.")
@@ -63,6 +63,14 @@ else was found.`,
 	_ = command.MarkFlagRequired("filename")
 	o.format.AddFlag(command)
 	return command
+}
+
+// noArguments says what those who name a file mean.
+func noArguments(_ *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return fmt.Errorf("check takes no arguments, and %q is one: use -f", args[0])
+	}
+	return nil
 }
 
 func (o *options) run(ctx context.Context, flags *access.Flags) error {
