@@ -109,8 +109,8 @@ func TestFix(t *testing.T) {
 			renamed := create(t, w, "v1", "Secret", c.ns, "renamed", ref(c.here, kind("acme.example/v0", "Widget")))
 			if how == "applied" {
 				got := parse(t, w.MustPlugin(t, 1, "audit", "-n", c.ns, "--fix", "--yes", "-o", "json"))
-				if len(got.Findings) == 0 {
-					t.Error("it does not say what it fixed")
+				if len(got.Findings) == 0 || got.Summary.Fixed != len(got.Findings) {
+					t.Errorf("it does not say what it fixed: %+v", got)
 				}
 			} else {
 				w.MustShell(t, w.MustPlugin(t, 1, "audit", "-n", c.ns, "--fix"))

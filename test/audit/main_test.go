@@ -49,7 +49,7 @@ type report struct {
 		Patch     []struct{ Op, Path string }
 	}
 	Incomplete []struct{ Resource, Reason string }
-	Summary    struct{ Error, Warning, Info, Incomplete int }
+	Summary    struct{ Error, Warning, Info, Incomplete, Fixed int }
 }
 
 // audit runs the audit, which has to end with the status, and reads its report.

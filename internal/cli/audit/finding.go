@@ -72,9 +72,11 @@ func (l live) findings() []fixable {
 			Rule: p.Rule, Severity: l.severity(p), Object: finding.ObjectOf(subject.Target),
 			Reference: l.reference(p.Index), Verdict: decision.Action.String(),
 			Latent:  subject.Latent && (decision.Action == rules.Delete || decision.Action == rules.Prune),
-			Message: p.Diagnosis() + unseen(l.resource), Fix: l.fix(p),
+			Message: p.Diagnosis() + unseen(l.resource),
 		}}
-		if e, ok := l.editFor(p); ok && f.Severity != explain.Info { // what costs nothing may be meant
+		patched := f.Severity != explain.Info // what costs nothing may be meant
+		f.Fix = l.fix(p, patched)
+		if e, ok := l.editFor(p); ok && patched {
 			f.edit, f.Patch = e, l.patch(e)
 		}
 		found = append(found, f)

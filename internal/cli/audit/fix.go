@@ -95,19 +95,65 @@ func (l live) wrongTwin(index int) int {
 	return index
 }
 
-// fix is the sentence of what to do.
-func (l live) fix(p explain.Problem) string {
+// fix is the sentence of what to do, and of what the patch does where there is one.
+func (l live) fix(p explain.Problem, patched bool) string {
+	if l.goes(p) {
+		return fmt.Sprintf("it is being deleted already, and not the reference but what holds it is the matter: %s", l.explainCommand())
+	}
+	advice, saysAll := l.advice(p)
+	e, ok := l.editFor(p)
+	if !patched || !ok || saysAll {
+		return advice
+	}
+	does := e.does(l.references[e.index].OwnerReference)
+	if e.index != p.Index {
+		does += fmt.Sprintf(" (ownerReferences[%d])", e.index)
+	}
+	return advice + "; the patch " + does
+}
+
+// goes reports whether an object is being deleted, whatever becomes of a reference: unless
+// that blocks its own deletion.
+func (l live) goes(p explain.Problem) bool {
+	return !l.DeletionTimestamp.IsZero() && p.Rule != rules.F6 && p.Rule != rules.F7
+}
+
+// explainCommand is how to ask what holds the object.
+func (l live) explainCommand() string {
+	command := fmt.Sprintf("kubectl teamspace explain %s/%s", l.resource.GroupResource(), l.Name)
+	if l.Namespace != "" {
+		command += " -n " + l.Namespace
+	}
+	return command
+}
+
+// does is what an edit makes of the reference that is there.
+func (e edit) does(was metav1.OwnerReference) string {
+	switch {
+	case e.replacement == nil:
+		return "drops the reference"
+	case e.replacement.UID != was.UID:
+		return fmt.Sprintf("writes uid %s", e.replacement.UID)
+	default:
+		return fmt.Sprintf("writes %s %s %s", e.replacement.APIVersion, e.replacement.Kind, e.replacement.Name)
+	}
+}
+
+// advice is what somebody may do about a problem, and whether that is what the patch does.
+func (l live) advice(p explain.Problem) (text string, saysAll bool) {
 	ref := l.references[p.Index]
-	if p.Rule == rules.R11 && l.Kind == "Namespace" && isTeamSpace(ref) && ref.Found != nil {
+	again := p.Rule == rules.R11 && ref.Found != nil && ref.Found.UID != "" // the owner was made again
+	switch e, ok := l.rewrite(p.Index); {
+	case again && l.Kind == "Namespace" && isTeamSpace(ref):
 		return fmt.Sprintf("the TeamSpace was made again: drop the reference, which keeps the namespace and which TeamSpace's controller does as soon as it runs, and let the new one adopt it: kubectl annotate namespace %s %s=%s",
-			l.Name, v1alpha1.AnnotationAdopt, ref.Name)
+			l.Name, v1alpha1.AnnotationAdopt, ref.Name), true
+	case again && l.precious():
+		return fmt.Sprintf("drop the reference, or write uid %s if this %s shall go with its owner", ref.Found.UID, l.Kind), false
+	case p.Rule == rules.R06 && ok:
+		return fmt.Sprintf("write %s %s, which has this uid", e.replacement.APIVersion, e.replacement.Kind), true
+	default:
+		return p.Fix, p.Fix == "drop the reference"
 	}
-	if p.Rule == rules.R06 {
-		if e, ok := l.rewrite(p.Index); ok {
-			return fmt.Sprintf("write %s %s, which has this uid", e.replacement.APIVersion, e.replacement.Kind)
-		}
-	}
-	return p.Fix
 }
 
 func isTeamSpace(ref explain.Reference) bool {

@@ -19,6 +19,9 @@ func printPatches(out io.Writer, found []fixable, r finding.Report) error {
 		f := &found[i]
 		fmt.Fprintf(out, "# %s %s %s: %s\n", f.Severity, f.Rule, f.Object, f.Message)
 		switch {
+		case len(f.Patch) == 0 && !f.object.DeletionTimestamp.IsZero():
+			fmt.Fprintf(out, "# no patch: %s\n", f.Fix)
+			continue
 		case len(f.Patch) == 0:
 			fmt.Fprintf(out, "# by hand: %s\n", f.Fix)
 			continue
@@ -36,8 +39,7 @@ func printPatches(out io.Writer, found []fixable, r finding.Report) error {
 	for _, gap := range r.Incomplete {
 		fmt.Fprintf(out, "# unknown %s: %s\n", gap.Resource, oneLine(gap.Reason))
 	}
-	s := r.Summary
-	fmt.Fprintf(out, "# %d error, %d warning, %d info, %d incomplete\n", s.Error, s.Warning, s.Info, s.Incomplete)
+	fmt.Fprintf(out, "# %s\n", r.Summary)
 	return nil
 }
 

@@ -4,6 +4,7 @@ package finding
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -32,7 +33,7 @@ type Finding struct {
 	Message string      `json:"message"`
 	Fix     string      `json:"fix"`
 	Patch   []Operation `json:"patch,omitempty"`
-	// Fixed says that the patch was applied.
+	// Fixed says that the patch was applied. What it did stands in the patch.
 	Fixed bool `json:"fixed,omitempty"`
 }
 
@@ -68,6 +69,8 @@ type Summary struct {
 	Warning    int `json:"warning"`
 	Info       int `json:"info"`
 	Incomplete int `json:"incomplete"`
+	// Fixed is how many of the findings were fixed.
+	Fixed int `json:"fixed"`
 }
 
 // NewReport sorts and counts. Gaps that several findings met are one gap.
@@ -84,6 +87,9 @@ func NewReport(findings []Finding, incomplete []inventory.Incomplete) Report {
 		r.Incomplete = []inventory.Incomplete{}
 	}
 	for i := range r.Findings {
+		if r.Findings[i].Fixed {
+			r.Summary.Fixed++
+		}
 		switch r.Findings[i].Severity {
 		case explain.Error:
 			r.Summary.Error++
@@ -108,6 +114,25 @@ func Compare(a, b Finding) int {
 		cmp.Compare(a.Rule, b.Rule),
 		cmp.Compare(a.Message, b.Message),
 	)
+}
+
+// done says what the patch did to the reference.
+func (f Finding) done() string {
+	for _, operation := range f.Patch {
+		if ref, ok := operation.Value.(metav1.OwnerReference); ok && operation.Op == "replace" {
+			return fmt.Sprintf("the reference is now %s %s %s, uid %s", ref.APIVersion, ref.Kind, ref.Name, ref.UID)
+		}
+	}
+	return "the reference was dropped"
+}
+
+// String is the summary for people.
+func (s Summary) String() string {
+	text := fmt.Sprintf("%d error, %d warning, %d info, %d incomplete", s.Error, s.Warning, s.Info, s.Incomplete)
+	if s.Fixed > 0 {
+		text += fmt.Sprintf(", %d fixed", s.Fixed)
+	}
+	return text
 }
 
 func (f Finding) index() int {

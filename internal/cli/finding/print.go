@@ -15,7 +15,7 @@ func (r Report) Print(out io.Writer) {
 			fmt.Fprintf(out, "        fix: %s\n", f.Fix)
 		}
 		if f.Fixed {
-			fmt.Fprintln(out, "        fixed")
+			fmt.Fprintln(out, "        fixed: "+f.done())
 		}
 	}
 	for _, gap := range r.Incomplete {
@@ -28,8 +28,7 @@ func (r Report) Print(out io.Writer) {
 	if len(r.Findings)+len(r.Incomplete) > 0 {
 		fmt.Fprintln(out)
 	}
-	s := r.Summary
-	fmt.Fprintf(out, "%d error, %d warning, %d info, %d incomplete\n", s.Error, s.Warning, s.Info, s.Incomplete)
+	fmt.Fprintln(out, r.Summary)
 }
 
 // where says in which file the object is.
