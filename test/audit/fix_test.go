@@ -2,6 +2,7 @@ package audit
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -75,6 +76,40 @@ func TestFix_ChangedMeanwhile(t *testing.T) {
 			}
 			if is := owners(t, w, touched); len(is) != 1 || is[0].UID != nobody {
 				t.Errorf("what was changed is owned by %+v", is)
+			}
+		})
+	}
+}
+
+// TestCheck_RightUID: of a reference with the right uid and the wrong name check says, as
+// the audit does, whose uid it is; of one with nobody's uid it says what the guard does.
+func TestCheck_RightUID(t *testing.T) {
+	w := lab.World(t)
+	c := newCast(t, w, "right-uid")
+	for name, tc := range map[string]struct {
+		reference metav1.OwnerReference
+		rule, fix string
+	}{
+		"another name": {ref(c.here, named("v")), "R15", `the uid is that of acme.example/v1 Widget "w": write that, or drop the reference`},
+		"cluster":      {ref(c.global, named("v")), "R15", `the uid is that of acme.example/v1 ClusterWidget "right-uid": write that, or drop the reference`},
+		"nobody":       {ref(c.here, named("v"), uid(nobody)), "R11", "create the owner first and use its uid, or drop the reference"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			manifest, err := json.Marshal(&corev1.ConfigMap{
+				TypeMeta:   metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"},
+				ObjectMeta: metav1.ObjectMeta{Namespace: c.ns, Name: "c", OwnerReferences: []metav1.OwnerReference{tc.reference}},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			file := filepath.Join(t.TempDir(), "manifest.json")
+			if err := os.WriteFile(file, manifest, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			got := parse(t, w.MustPlugin(t, 1, "check", "-f", file, "-o", "json"))
+			wantFinding(t, got, "ConfigMap", "c", tc.rule, tc.fix)
+			if f := got.Findings[0]; f.Fix != tc.fix || tc.rule == "R15" && strings.Contains(f.Message, "create the owner") {
+				t.Errorf("it says %s; fix: %s", f.Message, f.Fix)
 			}
 		})
 	}

@@ -71,8 +71,8 @@ func NoteGaps(errOut io.Writer, gaps []inventory.Incomplete) {
 		for _, gap := range gaps[:fewGaps] {
 			first = append(first, gap.Resource)
 		}
-		fmt.Fprintf(errOut, "note: %d types could not be read, and may hold more: %s and %d others; -o json has the reason of each\n",
-			len(gaps), strings.Join(first, ", "), len(gaps)-fewGaps)
+		fmt.Fprintf(errOut, "note: %s and %d others, %d in all, could not be read, and may hold more; -o json has the reason of each\n",
+			strings.Join(first, ", "), len(gaps)-fewGaps, len(gaps))
 		return
 	}
 	for _, gap := range gaps {

@@ -35,7 +35,7 @@ func TestNoteGaps(t *testing.T) {
 	}{
 		"none": {nil, ""},
 		"few":  {gaps[:2], "note: a could not be read, and may hold more: boom\nnote: b could not be read, and may hold more: boom\n"},
-		"many": {gaps, "note: 5 types could not be read, and may hold more: a, b, c and 2 others; -o json has the reason of each\n"},
+		"many": {gaps, "note: a, b, c and 2 others, 5 in all, could not be read, and may hold more; -o json has the reason of each\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out strings.Builder

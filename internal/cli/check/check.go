@@ -8,6 +8,7 @@ import (
 	"io"
 
 	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/cli-runtime/pkg/resource"
 	"k8s.io/client-go/tools/clientcmd"
@@ -41,7 +42,8 @@ questions.
 
 With --offline, and where no cluster is configured, it says what can be said without one:
 what the API server refuses, kinds that cannot be or whose scope does not fit, entries that
-are there twice. Whether an owner exists is not looked at then.
+are there twice. Owners whose existence was not looked at then are told as incomplete. A
+kubeconfig that is named and not there is an error.
 
 Exit status: 0 nothing but information, 1 findings, 2 something could not be read, whatever
 else was found.`,
@@ -74,23 +76,19 @@ func noArguments(_ *cobra.Command, args []string) error {
 }
 
 func (o *options) run(ctx context.Context, flags *access.Flags) error {
-	manifests, defined, err := read(o.In, o.files)
-	if err != nil {
-		return err
-	}
-	j, namespace, err := o.judge(ctx, flags, defined)
+	r := read(o.In, o.files)
+	j, namespace, err := o.judge(ctx, flags, r.types)
 	if err != nil {
 		return err
 	}
 	var found []finding.Finding
-	for _, m := range manifests {
+	for _, m := range r.manifests {
 		m.place(j.types, namespace)
 		found = append(found, j.judge(ctx, m)...)
 	}
-	if j.unseen > 0 {
-		fmt.Fprintf(o.ErrOut, "note: without a cluster, whether owners exist was not looked at: %d references\n", j.unseen)
-	}
-	report := finding.NewReport(found, j.gaps)
+	j.noteUnseen()
+	report := finding.NewReport(found, append(j.gaps, r.gaps...))
+	access.NoteGaps(o.ErrOut, report.Incomplete)
 	err = o.format.Write(o.Out, report, func(out io.Writer) error {
 		report.Print(out)
 		return nil
@@ -110,8 +108,13 @@ func (o *options) judge(ctx context.Context, flags *access.Flags, defined []grap
 	}
 	// Without a kubeconfig a client looks on this machine, where there is no API server.
 	if o.offline || err == nil && cluster.Config.Host == clientcmd.ClusterDefaults.Server {
+		if !o.offline {
+			if err := checkKubeconfig(); err != nil {
+				return nil, "", err
+			}
+		}
 		types := graph.NewTypes(append(inventory.BuiltInTypes(), defined...)...)
-		return &judge{owners: inventory.Offline{Types: types}, types: types}, namespace, nil
+		return &judge{owners: inventory.Offline{Types: types}, types: types, unseen: map[string]int{}}, namespace, nil
 	}
 	if err != nil {
 		return nil, "", err
@@ -124,5 +127,5 @@ func (o *options) judge(ctx context.Context, flags *access.Flags, defined []grap
 		return nil, "", err
 	}
 	types := graph.NewTypes(append(defined, snapshot.Types.All()...)...)
-	return &judge{owners: reader, types: types, online: &online{snapshot: snapshot, objects: objects}}, namespace, nil
+	return &judge{owners: reader, types: types, online: &online{snapshot: snapshot, objects: objects, lists: map[place]*metav1.PartialObjectMetadataList{}}}, namespace, nil
 }

@@ -3,6 +3,7 @@ package check
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -22,14 +23,17 @@ type judge struct {
 	// online reads what is there now; nil without a cluster.
 	online *online
 	gaps   []inventory.Incomplete
-	// unseen counts the references whose owner could not be looked at for want of a cluster.
-	unseen int
+	// unseen counts, by the resource of the owner, the references that could not be looked
+	// at for want of a cluster.
+	unseen map[string]int
 }
 
 // online is a cluster.
 type online struct {
 	snapshot inventory.Snapshot
 	objects  metadata.Interface
+	// lists are those that were read already; nil if one could not be.
+	lists map[place]*metav1.PartialObjectMetadataList
 }
 
 // judge judges one manifest as the API server and then the guard would.
@@ -47,21 +51,29 @@ func (j *judge) judge(ctx context.Context, m manifest) []finding.Finding {
 	if !change.Changed() {
 		return found
 	}
-	for _, p := range j.problems(ctx, change) {
+	told, subject := j.problems(ctx, change)
+	meant := j.meant(ctx, subject)
+	for i, p := range told {
 		if p.Rule == rules.K5 && j.online == nil {
-			j.unseen++
+			j.notAsked(change.Object.OwnerReferences[p.Index])
 			continue
 		}
-		found = append(found, m.judged(p))
+		f := m.judged(p)
+		if meant != nil && meant[i].Fix != p.Fix {
+			// The guard, which reads no lists, does not know; its words end where it guesses.
+			f.Rule, f.Fix = meant[i].Rule, meant[i].Fix
+			f.Message = strings.TrimSuffix(f.Message, "; "+p.Fix)
+		}
+		found = append(found, f)
 	}
 	return found
 }
 
 // problems are those that the guard would tell of, to somebody who may read all that there
 // is to say.
-func (j *judge) problems(ctx context.Context, change inventory.Change) []explain.Problem {
+func (j *judge) problems(ctx context.Context, change inventory.Change) ([]explain.Problem, explain.Subject) {
 	if n := change.NewOwners(); n > inventory.MaxOwners {
-		return []explain.Problem{explain.TooMany(n, inventory.MaxOwners)}
+		return []explain.Problem{explain.TooMany(n, inventory.MaxOwners)}, explain.Subject{}
 	}
 	owners := inventory.Examine(ctx, j.owners, change)
 	subject := change.Subject(owners)
@@ -71,7 +83,7 @@ func (j *judge) problems(ctx context.Context, change inventory.Change) []explain
 			j.gap(owners[i].Resource.GroupResource().String(), fmt.Errorf("reading owners: %w", err))
 		}
 	}
-	return explain.Problems(subject)
+	return explain.Problems(subject), subject
 }
 
 // before is the object as it is in the cluster, if it is there.

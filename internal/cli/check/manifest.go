@@ -1,16 +1,9 @@
 package check
 
 import (
-	"fmt"
-	"io"
-	"slices"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/cli-runtime/pkg/genericclioptions"
-	"k8s.io/cli-runtime/pkg/resource"
 
 	"labhub.io/teamspace/ownership/graph"
 )
@@ -20,35 +13,6 @@ type manifest struct {
 	metav1.PartialObjectMetadata
 
 	source string
-}
-
-// read reads manifests as kubectl does, without a cluster, and the types that they define
-// themselves.
-func read(in io.Reader, files resource.FilenameOptions) ([]manifest, []graph.Type, error) {
-	builder := resource.NewBuilder(genericclioptions.NewTestConfigFlags()).Local().Unstructured()
-	if i := slices.Index(files.Filenames, "-"); i >= 0 {
-		files.Filenames = slices.Delete(slices.Clone(files.Filenames), i, i+1)
-		builder = builder.Stream(in, "stdin")
-	}
-	infos, err := builder.FilenameParam(false, &files).Flatten().ContinueOnError().Do().Infos()
-	if err != nil {
-		return nil, nil, fmt.Errorf("reading the manifests: %w", err)
-	}
-	var manifests []manifest
-	var types []graph.Type
-	for _, info := range infos {
-		object, err := runtime.DefaultUnstructuredConverter.ToUnstructured(info.Object)
-		if err != nil {
-			return nil, nil, fmt.Errorf("reading %s: %w", info.Source, err)
-		}
-		m := manifest{source: info.Source}
-		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object, &m.PartialObjectMetadata); err != nil {
-			return nil, nil, fmt.Errorf("reading the metadata of %q in %s: %w", info.Name, info.Source, err)
-		}
-		manifests = append(manifests, m)
-		types = append(types, definedBy(object)...)
-	}
-	return manifests, types, nil
 }
 
 // definedBy are the types that an object brings, if it is a definition.
