@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -100,7 +101,9 @@ func (o *options) run(ctx context.Context, args []string) error {
 		}
 		ids = append(ids, id)
 	}
-	d := predict(survey.Graph, policy, ids, instances(survey, ids))
+	d := predict(request{
+		graph: survey.Graph, policy: policy, targets: ids, instances: instances(survey, ids), unread: unread(survey),
+	})
 	report := d.report(survey.Incomplete)
 	access.NoteGaps(o.streams.ErrOut, report.Incomplete)
 	if err := o.Write(o.streams.Out, report, func(out io.Writer) error { return d.print(out, report) }); err != nil {
@@ -130,4 +133,24 @@ func instances(survey *inventory.Survey, targets []graph.ID) map[graph.ID][]grap
 		}
 	}
 	return objects
+}
+
+// unread are all namespaces, if there is something that could not be read and may be in one.
+func unread(survey *inventory.Survey) []graph.ID {
+	scoped := map[string]bool{} // what is in no namespace
+	for _, t := range survey.Graph.Types().All() {
+		if resource, ok := survey.Resource(t); ok && !t.Namespaced {
+			scoped[resource.GroupResource().String()] = true
+		}
+	}
+	if !slices.ContainsFunc(survey.Incomplete, func(i inventory.Incomplete) bool { return !scoped[i.Resource] }) {
+		return nil
+	}
+	var namespaces []graph.ID
+	for id := range graph.ID(survey.Graph.Len()) {
+		if survey.Graph.IsNamespace(id) {
+			namespaces = append(namespaces, id)
+		}
+	}
+	return namespaces
 }

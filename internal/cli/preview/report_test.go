@@ -28,7 +28,7 @@ func played(s *ownershiptest.Scenario) *deletion {
 			}
 		}
 	}
-	return predict(s.Graph, cascades[policy], []graph.ID{id}, instances)
+	return predict(request{graph: s.Graph, policy: cascades[policy], targets: []graph.ID{id}, instances: instances})
 }
 
 func TestGolden(t *testing.T) {
@@ -82,5 +82,29 @@ func TestReport_CountsWhatItLists(t *testing.T) {
 func TestCascades(t *testing.T) {
 	if cascades["background"] != metav1.DeletePropagationBackground || len(cascades) != 3 {
 		t.Errorf("kubectl has three cascades: %v", cascades)
+	}
+}
+
+// TestUnread: of a namespace that may hold more than was read it is not said that it goes,
+// now or afterwards, nor of what goes with it.
+func TestUnread(t *testing.T) {
+	s, err := ownershiptest.Parse(`
+		Namespace n
+		ConfigMap n/c
+		ClusterRole r -> Namespace n`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	namespace, _ := s.Find("Namespace n")
+	r := predict(request{
+		graph: s.Graph, policy: metav1.DeletePropagationBackground, targets: []graph.ID{namespace}, unread: []graph.ID{namespace},
+	}).report(nil)
+	if len(r.Deleted) != 1 || r.Deleted[0].Object.Kind != "ConfigMap" || len(r.NonDeterministic) != 2 || len(r.Afterwards) != 0 {
+		t.Errorf("%+v", r)
+	}
+	for _, step := range r.Order {
+		if step.Verb == "removed" && step.Object.Kind != "ConfigMap" {
+			t.Errorf("the order says: %s", step.Message)
+		}
 	}
 }
