@@ -31,7 +31,7 @@ func (d *deletion) print(out io.Writer, r *Report) error {
 	}
 	d.printOpen(out, r)
 	if len(r.Afterwards) > 0 {
-		fmt.Fprintln(out, "\nOnce these finalizers are taken off, these go:")
+		fmt.Fprintln(out, "\nOnce finalizers are taken off, these go:")
 	}
 	for i := range r.Afterwards {
 		fmt.Fprintf(out, "  - %s\n", r.Afterwards[i].Message)

@@ -32,9 +32,9 @@ type Report struct {
 	Waiting          []Fate `json:"waiting"`
 	NonDeterministic []Fate `json:"nonDeterministic"`
 
-	// Afterwards are those of the lists before that go, too, once the finalizers are taken
-	// off which Waiting waits for.
-	Afterwards []Fate `json:"afterwards"`
+	// Afterwards are those of the lists before that go, too, once finalizers are taken off:
+	// those that Waiting waits for, and those on what would be deleted then.
+	Afterwards []Later `json:"afterwards"`
 
 	Incomplete []inventory.Incomplete `json:"incomplete"`
 	Summary    Summary                `json:"summary"`
@@ -90,14 +90,7 @@ func (d *deletion) report(incomplete []inventory.Incomplete) *Report {
 			}
 		}
 	}
-	r.Afterwards = []Fate{}
-	for _, id := range d.reached {
-		if d.goesLater(id) {
-			_, fate := d.later.fate(id)
-			r.Afterwards = append(r.Afterwards, fate)
-		}
-	}
-	slices.SortFunc(r.Afterwards, func(a, b Fate) int { return document.Compare(a.Object, b.Object) })
+	r.Afterwards = d.afterwards()
 	for _, list := range r.lists() {
 		slices.SortFunc(*list.fates, func(a, b Fate) int { return document.Compare(a.Object, b.Object) })
 	}
@@ -179,14 +172,6 @@ func (d *deletion) fate(id graph.ID) (string, Fate) {
 		fate.Message = d.kept(id)
 		return fateKept, fate
 	}
-}
-
-// goesLater reports whether an object that is not sure to go does go once the finalizers of
-// others are taken off.
-func (d *deletion) goesLater(id graph.ID) bool {
-	now, _ := d.fate(id)
-	later, _ := d.later.fate(id)
-	return now != fateDeleted && later == fateDeleted
 }
 
 // soleOwner reports whether the object goes because of the one owner that it has.
