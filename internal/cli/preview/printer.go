@@ -14,6 +14,7 @@ import (
 
 // print draws what hangs below each target with its fate, then lists what happens in order.
 func (d *deletion) print(out io.Writer, r *Report) error {
+	printRefused(out, r.Refused)
 	shown := map[graph.ID]bool{}
 	for _, id := range d.roots() {
 		if shown[id] {

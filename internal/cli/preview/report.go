@@ -19,6 +19,10 @@ type Report struct {
 	Targets []document.Object          `json:"targets"`
 	Cascade metav1.DeletionPropagation `json:"cascade"`
 
+	// Refused are the targets whose deletion the API server would not let through; what the
+	// rest of the report says of them holds if it did.
+	Refused []Refusal `json:"refused"`
+
 	// Order is what happens to these objects, step by step; where the order is open, one that
 	// may be.
 	Order []Step `json:"order"`
@@ -65,11 +69,14 @@ type Summary struct {
 	Waiting          int `json:"waiting"`
 	NonDeterministic int `json:"nonDeterministic"`
 	Afterwards       int `json:"afterwards"`
+	Refused          int `json:"refused"`
 	Incomplete       int `json:"incomplete"`
 }
 
-func (d *deletion) report(incomplete []inventory.Incomplete) *Report {
-	r := &Report{Cascade: d.policy, Incomplete: append([]inventory.Incomplete{}, incomplete...)}
+func (d *deletion) report(refused []Refusal, incomplete []inventory.Incomplete) *Report {
+	r := &Report{
+		Cascade: d.policy, Refused: append([]Refusal{}, refused...), Incomplete: append([]inventory.Incomplete{}, incomplete...),
+	}
 	for _, id := range d.targets {
 		r.Targets = append(r.Targets, document.ObjectOf(d.graph, id))
 	}
@@ -96,7 +103,8 @@ func (d *deletion) report(incomplete []inventory.Incomplete) *Report {
 	}
 	r.Summary = Summary{
 		Deleted: len(r.Deleted), Kept: len(r.Kept), Pruned: len(r.Pruned), Orphaned: len(r.Orphaned), Blocked: len(r.Blocked),
-		Waiting: len(r.Waiting), NonDeterministic: len(r.NonDeterministic), Afterwards: len(r.Afterwards), Incomplete: len(r.Incomplete),
+		Waiting: len(r.Waiting), NonDeterministic: len(r.NonDeterministic), Afterwards: len(r.Afterwards),
+		Refused: len(r.Refused), Incomplete: len(r.Incomplete),
 	}
 	return r
 }

@@ -7,6 +7,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"labhub.io/teamspace/internal/cli/document"
 	"labhub.io/teamspace/inventory"
 	"labhub.io/teamspace/ownership/graph"
 	"labhub.io/teamspace/ownership/ownershiptest"
@@ -35,7 +36,7 @@ func TestGolden(t *testing.T) {
 	ownershiptest.Golden(t, "testdata/*.txt", func(s *ownershiptest.Scenario) string {
 		d := played(s)
 		var out strings.Builder
-		if err := d.print(&out, d.report(nil)); err != nil {
+		if err := d.print(&out, d.report(nil, nil)); err != nil {
 			t.Fatal(err)
 		}
 		// An empty line parts the cases of a file.
@@ -56,7 +57,7 @@ func TestReport_CountsWhatItLists(t *testing.T) {
 		t.Fatal(err)
 	}
 	incomplete := []inventory.Incomplete{{Resource: "gadgets.acme.example", Reason: "forbidden"}}
-	text, err := json.Marshal(played(s).report(incomplete))
+	text, err := json.Marshal(played(s).report([]Refusal{{Message: "denied"}}, incomplete))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +75,7 @@ func TestReport_CountsWhatItLists(t *testing.T) {
 			t.Errorf("%s: %d in the list, %d in the summary (%v)", name, len(list), count, err)
 		}
 	}
-	if summary["deleted"] != 2 || summary["pruned"] != 1 || summary["incomplete"] != 1 || len(summary) != 9 {
+	if summary["deleted"] != 2 || summary["pruned"] != 1 || summary["incomplete"] != 1 || summary["refused"] != 1 || len(summary) != 10 {
 		t.Errorf("the summary is %v", summary)
 	}
 }
@@ -98,7 +99,7 @@ func TestUnread(t *testing.T) {
 	namespace, _ := s.Find("Namespace n")
 	r := predict(request{
 		graph: s.Graph, policy: metav1.DeletePropagationBackground, targets: []graph.ID{namespace}, unread: []graph.ID{namespace},
-	}).report(nil)
+	}).report(nil, nil)
 	if len(r.Deleted) != 1 || r.Deleted[0].Object.Kind != "ConfigMap" || len(r.NonDeterministic) != 2 || len(r.Afterwards) != 0 {
 		t.Errorf("%+v", r)
 	}
@@ -106,5 +107,23 @@ func TestUnread(t *testing.T) {
 		if step.Verb == "removed" && step.Object.Kind != "ConfigMap" {
 			t.Errorf("the order says: %s", step.Message)
 		}
+	}
+}
+
+// TestRefused: a refusal comes before all that would happen otherwise, on one line.
+func TestRefused(t *testing.T) {
+	s, err := ownershiptest.Parse("ConfigMap a/c\ndelete background ConfigMap a/c")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := played(s)
+	var out strings.Builder
+	refused := []Refusal{{Target: document.ObjectOf(s.Graph, 0), Message: "denied:\n  it is needed"}}
+	if err := d.print(&out, d.report(refused, nil)); err != nil {
+		t.Fatal(err)
+	}
+	want := "Refused:\n  - ConfigMap a/c: denied: it is needed\n\nIf it were let through:\nConfigMap a/c: deleted\n"
+	if !strings.HasPrefix(out.String(), want) {
+		t.Errorf("got\n%s\nwant\n%s", out.String(), want)
 	}
 }
