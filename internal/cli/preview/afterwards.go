@@ -55,7 +55,7 @@ func (d *deletion) afterwards() []Later {
 func (d *deletion) goesLater(id graph.ID) bool {
 	now, _ := d.fate(id)
 	later, _ := d.later.fate(id)
-	return now != fateDeleted && later == fateDeleted
+	return now != fateDeleted && later == fateDeleted && !d.spared[id]
 }
 
 // takenOff says in words which finalizers have to be taken off what.

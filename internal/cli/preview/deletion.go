@@ -38,6 +38,9 @@ type deletion struct {
 	reached []graph.ID // the objects that the deletion may reach, sorted
 	reaches map[graph.ID]bool
 
+	// spared are the namespaces that TeamSpaces let go, and what is below them.
+	spared map[graph.ID]bool
+
 	// later is the same deletion where the finalizers of others are taken off as soon as
 	// something waits for them.
 	later *deletion
@@ -51,6 +54,10 @@ func predict(r request) *deletion {
 	d.later = play(r, d.reached)
 	// What waits for one of those reacts only when that is let go.
 	d.setReached(append(d.reached, d.later.reached...))
+	d.spared = map[graph.ID]bool{}
+	for _, id := range spread(d.letGo(), d.below, func(graph.ID) bool { return true }) {
+		d.spared[id] = true
+	}
 	return d
 }
 

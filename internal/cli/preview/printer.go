@@ -37,6 +37,9 @@ func (d *deletion) print(out io.Writer, r *Report) error {
 	for i := range r.Afterwards {
 		fmt.Fprintf(out, "  - %s\n", r.Afterwards[i].Message)
 	}
+	for _, note := range r.Notes {
+		fmt.Fprintln(out, "\nNote: "+note)
+	}
 	_, err := fmt.Fprintln(out, "\n"+r.Summary.String())
 	return err
 }

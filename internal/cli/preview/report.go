@@ -40,6 +40,9 @@ type Report struct {
 	// those that Waiting waits for, and those on what would be deleted then.
 	Afterwards []Later `json:"afterwards"`
 
+	// Notes say what is known beyond the rules of the collector.
+	Notes []string `json:"notes"`
+
 	Incomplete []inventory.Incomplete `json:"incomplete"`
 	Summary    Summary                `json:"summary"`
 }
@@ -98,6 +101,10 @@ func (d *deletion) report(refused []Refusal, incomplete []inventory.Incomplete) 
 		}
 	}
 	r.Afterwards = d.afterwards()
+	r.Notes = []string{}
+	if len(d.spared) > 0 {
+		r.Notes = append(r.Notes, letGoNote)
+	}
 	for _, list := range r.lists() {
 		slices.SortFunc(*list.fates, func(a, b Fate) int { return document.Compare(a.Object, b.Object) })
 	}

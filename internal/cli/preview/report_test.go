@@ -2,11 +2,13 @@ package preview
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"labhub.io/teamspace/api/v1alpha1"
 	"labhub.io/teamspace/internal/cli/document"
 	"labhub.io/teamspace/inventory"
 	"labhub.io/teamspace/ownership/graph"
@@ -125,5 +127,38 @@ func TestRefused(t *testing.T) {
 	want := "Refused:\n  - ConfigMap a/c: denied: it is needed\n\nIf it were let through:\nConfigMap a/c: deleted\n"
 	if !strings.HasPrefix(out.String(), want) {
 		t.Errorf("got\n%s\nwant\n%s", out.String(), want)
+	}
+}
+
+// TestLetGo: the namespace that a controller takes its reference off is not said to go with
+// the definition of TeamSpace, nor what is in it; the TeamSpace and the definition are.
+func TestLetGo(t *testing.T) {
+	for name, tc := range map[string]struct {
+		definition, finalizer string
+		later, notes          int
+	}{
+		"the definition of TeamSpace":   {v1alpha1.CRDName, v1alpha1.Finalizer, 2, 1},
+		"a TeamSpace that nobody holds": {v1alpha1.CRDName, "acme.example/hold", 4, 0},
+		"another definition":            {"teamspaces.acme.example", v1alpha1.Finalizer, 4, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, err := ownershiptest.Parse(fmt.Sprintf(`
+				CustomResourceDefinition %s
+				ClusterRole alpha [%s]
+				Namespace team-alpha -> ClusterRole alpha +b
+				ConfigMap team-alpha/c`, tc.definition, tc.finalizer))
+			if err != nil {
+				t.Fatal(err)
+			}
+			definition, _ := s.Find("CustomResourceDefinition " + tc.definition)
+			teamSpace, _ := s.Find("ClusterRole alpha")
+			r := predict(request{
+				graph: s.Graph, policy: metav1.DeletePropagationBackground, targets: []graph.ID{definition},
+				instances: map[graph.ID][]graph.ID{definition: {teamSpace}},
+			}).report(nil, nil)
+			if len(r.Afterwards) != tc.later || len(r.Notes) != tc.notes || len(r.Kept) != 2 {
+				t.Errorf("%d go afterwards, want %d; notes: %q, kept: %+v", len(r.Afterwards), tc.later, r.Notes, r.Kept)
+			}
+		})
 	}
 }
