@@ -110,6 +110,7 @@ func doubt(r rules.Rule) string {
 		rules.R09: "whether it is deleted in the foreground depends on which of its owners and dependents goes first (R09)",
 		rules.R10: "an owner waits for its dependents only for a while (R10)",
 		rules.R17: "whether the garbage collector looks at it depends on what it observes first (R17)",
+		rules.N0:  "the namespace may hold more than could be read, and goes only when it is empty (N)",
 		rules.R19: "a cycle is broken by freeing its references (R19)",
 	}
 	if text, ok := doubts[r]; ok {

@@ -199,6 +199,7 @@ func (b *bounds) because(id graph.ID, o Outcome) []Rule {
 		R05: b.start[id]&isMistaken != 0,
 		R17: b.start[id]&mayBeQueued != 0,
 		R09: b.may.has(id, fore) && b.may.has(id, back|orph),
+		N0:  b.start[id]&isUnread != 0 && b.may.has(id, goes),
 		F3:  len(o.Finalizers) > 1 || b.may.has(id, released) && !b.must.has(id, released),
 	}
 	first, last := b.g.ReferenceRange(id)

@@ -169,8 +169,8 @@ func (w *world) removeIfFree(id graph.ID, rule Rule) {
 	if w.any(id, isGone|hasOther|isForeground|isOrphan) || !w.is(id, isDeleting) {
 		return
 	}
-	if w.is(id, isNamespace) && w.remaining[id] > 0 {
-		return
+	if w.is(id, isNamespace) && (w.remaining[id] > 0 || w.any(id, isUnread)) {
+		return // of an unread one nobody knows, and that it waits is never wrong
 	}
 	w.remove(id, rule)
 }

@@ -22,6 +22,10 @@ func (w *world) apply(e Event) {
 				w.removeIfFree(id, F12)
 			}
 		}
+	case unread:
+		for _, id := range e.objects {
+			w.flags[id] |= isUnread
+		}
 	case deleted:
 		for _, id := range e.objects {
 			w.delete(id, e.policy, F1)

@@ -39,6 +39,7 @@ const (
 	isUnsure                        // a new collector may finish it before it knows all dependents
 	isMuted                         // references block it whose end the collector overlooks
 	isRetrying                      // the collector looks at it again and again (R06)
+	isUnread                        // a namespace that may hold more than is known
 )
 
 const isWaiting = isDeleting | isForeground

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -39,7 +40,7 @@ func New(streams genericiooptions.IOStreams, flags *access.Flags) *cobra.Command
 	command := &cobra.Command{
 		Use:     "preview",
 		Short:   "Say what a deletion would take along",
-		Long:    `preview says what would happen, and changes nothing.`,
+		Long:    `preview says what would happen, and changes nothing: all it sends besides reads is dry runs.`,
 		Example: `  kubectl teamspace preview delete teamspace/alpha`,
 		Args:    cobra.NoArgs,
 		RunE:    func(command *cobra.Command, _ []string) error { return command.Help() },
@@ -58,8 +59,11 @@ what is deleted, what stays, what loses a reference because another owner is the
 because it was asked to (orphaned), what waits for a finalizer, what would block the deletion
 for ever, and what depends on which of the collector's workers is first.
 
-Exit status: 0 all of it is sure to happen, 1 something blocks or is not determined, 2
-something could not be read.`,
+The API server is asked, with a dry run that deletes nothing, whether it would let the deletion
+through, if you may delete; policies and webhooks answer that as they would the deletion.
+
+Exit status: 0 all of it is sure to happen, 1 the deletion is refused, something blocks or is
+not determined, 2 something could not be read.`,
 		Example: `  # what goes with a team
   kubectl teamspace preview delete teamspace/alpha
 
@@ -100,13 +104,15 @@ func (o *options) run(ctx context.Context, args []string) error {
 		}
 		ids = append(ids, id)
 	}
-	d := predict(survey.Graph, policy, ids, instances(survey, ids))
-	report := d.report(survey.Incomplete)
+	r := request{graph: survey.Graph, policy: policy, targets: ids, instances: instances(survey, ids), unread: unread(survey)}
+	refused := o.knock(ctx, cluster, targets, r)
+	d := predict(r)
+	report := d.report(refused, survey.Incomplete)
 	access.NoteGaps(o.streams.ErrOut, report.Incomplete)
 	if err := o.Write(o.streams.Out, report, func(out io.Writer) error { return d.print(out, report) }); err != nil {
 		return err
 	}
-	return exit.After(len(report.Blocked)+len(report.NonDeterministic) > 0, len(report.Incomplete) > 0)
+	return exit.After(len(report.Refused)+len(report.Blocked)+len(report.NonDeterministic) > 0, len(report.Incomplete) > 0)
 }
 
 // instances are the objects of the kinds whose definitions are among the targets.
@@ -130,4 +136,24 @@ func instances(survey *inventory.Survey, targets []graph.ID) map[graph.ID][]grap
 		}
 	}
 	return objects
+}
+
+// unread are all namespaces, if there is something that could not be read and may be in one.
+func unread(survey *inventory.Survey) []graph.ID {
+	scoped := map[string]bool{} // what is in no namespace
+	for _, t := range survey.Graph.Types().All() {
+		if resource, ok := survey.Resource(t); ok && !t.Namespaced {
+			scoped[resource.GroupResource().String()] = true
+		}
+	}
+	if !slices.ContainsFunc(survey.Incomplete, func(i inventory.Incomplete) bool { return !scoped[i.Resource] }) {
+		return nil
+	}
+	var namespaces []graph.ID
+	for id := range graph.ID(survey.Graph.Len()) {
+		if survey.Graph.IsNamespace(id) {
+			namespaces = append(namespaces, id)
+		}
+	}
+	return namespaces
 }

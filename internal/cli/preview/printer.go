@@ -1,6 +1,7 @@
 package preview
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -13,9 +14,9 @@ import (
 
 // print draws what hangs below each target with its fate, then lists what happens in order.
 func (d *deletion) print(out io.Writer, r *Report) error {
+	printRefused(out, r.Refused)
 	shown := map[graph.ID]bool{}
-	// What owns each other in a namespace hangs below nothing, and gets a tree of its own.
-	for _, id := range append(slices.Clone(d.targets), d.reached...) {
+	for _, id := range d.roots() {
 		if shown[id] {
 			continue
 		}
@@ -31,10 +32,13 @@ func (d *deletion) print(out io.Writer, r *Report) error {
 	}
 	d.printOpen(out, r)
 	if len(r.Afterwards) > 0 {
-		fmt.Fprintln(out, "\nOnce these finalizers are taken off, these go:")
+		fmt.Fprintln(out, "\nOnce finalizers are taken off, these go:")
 	}
 	for i := range r.Afterwards {
 		fmt.Fprintf(out, "  - %s\n", r.Afterwards[i].Message)
+	}
+	for _, note := range r.Notes {
+		fmt.Fprintln(out, "\nNote: "+note)
 	}
 	_, err := fmt.Fprintln(out, "\n"+r.Summary.String())
 	return err
@@ -127,20 +131,41 @@ func (d *deletion) title(id graph.ID) string {
 	return explain.Name(d.graph, id) + ": " + name
 }
 
-// hanging are the dependents of an object, and what is in it if it is a namespace that goes.
-func (d *deletion) hanging(id graph.ID) []graph.ID {
-	hanging := d.below(id)
-	if d.graph.IsNamespace(id) {
-		for inside := range graph.ID(d.graph.Len()) {
-			if d.graph.Namespace(inside) == d.graph.Name(id) && !d.ownedInside(inside) {
-				hanging = append(hanging, inside)
+// roots are the objects that trees are drawn of, as far as no other tree has shown them: the
+// targets, what has reacted and hangs below nothing, and what owns each other in a namespace.
+func (d *deletion) roots() []graph.ID {
+	hangs := map[graph.ID]bool{}
+	for _, id := range d.reached {
+		for _, below := range d.hanging(id) {
+			hangs[below] = true
+		}
+	}
+	roots := slices.Clone(d.targets)
+	for _, below := range []bool{false, true} {
+		for _, id := range d.reached {
+			if hangs[id] == below {
+				roots = append(roots, id)
 			}
 		}
 	}
+	return roots
+}
+
+// hanging are those of the objects below one that the deletion reaches. What has an owner in
+// its namespace hangs below that owner, and not below the namespace.
+func (d *deletion) hanging(id graph.ID) []graph.ID {
+	hanging := slices.DeleteFunc(d.below(id), func(below graph.ID) bool {
+		return !d.reaches[below] || d.inside(id, below) && d.ownedInside(below)
+	})
 	slices.SortFunc(hanging, func(a, b graph.ID) int {
-		return strings.Compare(explain.Name(d.graph, a), explain.Name(d.graph, b))
+		return cmp.Or(strings.Compare(explain.Name(d.graph, a), explain.Name(d.graph, b)), cmp.Compare(a, b))
 	})
 	return slices.Compact(hanging)
+}
+
+// inside reports whether an object is the namespace of another.
+func (d *deletion) inside(namespace, id graph.ID) bool {
+	return d.graph.IsNamespace(namespace) && d.graph.Namespace(id) == d.graph.Name(namespace)
 }
 
 // ownedInside reports whether an object has an owner in its own namespace, below which it

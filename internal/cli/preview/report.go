@@ -19,7 +19,12 @@ type Report struct {
 	Targets []document.Object          `json:"targets"`
 	Cascade metav1.DeletionPropagation `json:"cascade"`
 
-	// Order is what happens, step by step; where the order is open, one that may be.
+	// Refused are the targets whose deletion the API server would not let through; what the
+	// rest of the report says of them holds if it did.
+	Refused []Refusal `json:"refused"`
+
+	// Order is what happens to these objects, step by step; where the order is open, one that
+	// may be.
 	Order []Step `json:"order"`
 
 	// Each object that the deletion may reach is in exactly one of these lists.
@@ -31,9 +36,12 @@ type Report struct {
 	Waiting          []Fate `json:"waiting"`
 	NonDeterministic []Fate `json:"nonDeterministic"`
 
-	// Afterwards are those of the lists before that go, too, once the finalizers are taken
-	// off which Waiting waits for.
-	Afterwards []Fate `json:"afterwards"`
+	// Afterwards are those of the lists before that go, too, once finalizers are taken off:
+	// those that Waiting waits for, and those on what would be deleted then.
+	Afterwards []Later `json:"afterwards"`
+
+	// Notes say what is known beyond the rules of the collector.
+	Notes []string `json:"notes"`
 
 	Incomplete []inventory.Incomplete `json:"incomplete"`
 	Summary    Summary                `json:"summary"`
@@ -64,108 +72,22 @@ type Summary struct {
 	Waiting          int `json:"waiting"`
 	NonDeterministic int `json:"nonDeterministic"`
 	Afterwards       int `json:"afterwards"`
+	Refused          int `json:"refused"`
 	Incomplete       int `json:"incomplete"`
 }
 
-// deletion is a prediction of a deletion, and how to tell of it.
-type deletion struct {
-	prediction *rules.Prediction
-	graph      *graph.Graph
-	policy     metav1.DeletionPropagation
-	targets    []graph.ID
-
-	// instances are the objects that go with a definition among the targets.
-	instances map[graph.ID][]graph.ID
-
-	last    map[graph.ID]rules.Effect // the last effect on each object
-	reached []graph.ID                // the objects that the deletion may reach
-
-	// later is the same deletion where the finalizers of others are taken off as soon as
-	// something waits for them.
-	later *deletion
-}
-
-// predict lets the collector's rules play the deletion, and then once more as if nobody else
-// kept a finalizer on what it reaches. A definition takes the objects of its kind along, each
-// of them deleted as if nobody had said how (E7).
-func predict(g *graph.Graph, policy metav1.DeletionPropagation, targets []graph.ID, instances map[graph.ID][]graph.ID) *deletion {
-	d := predictUnheld(g, policy, targets, instances, nil)
-	d.later = predictUnheld(g, policy, targets, instances, d.reached)
-	return d
-}
-
-// predictUnheld plays the deletion with the finalizers of others off some objects.
-func predictUnheld(g *graph.Graph, policy metav1.DeletionPropagation, targets []graph.ID, instances map[graph.ID][]graph.ID, free []graph.ID) *deletion {
-	events := []rules.Event{rules.Unheld(free...), rules.Deleted(policy, targets...)}
-	for _, definition := range targets {
-		if objects := instances[definition]; len(objects) > 0 {
-			events = append(events, rules.Deleted("", objects...))
-		}
+func (d *deletion) report(refused []Refusal, incomplete []inventory.Incomplete) *Report {
+	r := &Report{
+		Cascade: d.policy, Refused: append([]Refusal{}, refused...), Incomplete: append([]inventory.Incomplete{}, incomplete...),
 	}
-	d := &deletion{
-		prediction: rules.Predict(g, events...), graph: g, policy: policy, targets: targets,
-		instances: instances, last: map[graph.ID]rules.Effect{},
-	}
-	for _, e := range d.prediction.Effects() {
-		d.last[e.Object] = e
-	}
-	d.reached = d.reach()
-	return d
-}
-
-// reach are the objects that the deletion may reach: dependents of dependents, and what is
-// in a namespace among them.
-func (d *deletion) reach() []graph.ID {
-	inside := map[string][]graph.ID{}
-	for id := range graph.ID(d.graph.Len()) {
-		if namespace := d.graph.Namespace(id); namespace != "" {
-			inside[namespace] = append(inside[namespace], id)
-		}
-	}
-	seen := map[graph.ID]bool{}
-	todo := slices.Clone(d.targets)
-	for at := 0; at < len(todo); at++ {
-		id := todo[at]
-		if seen[id] {
-			continue
-		}
-		seen[id] = true
-		todo = append(todo, d.below(id)...)
-		if d.graph.IsNamespace(id) {
-			todo = append(todo, inside[d.graph.Name(id)]...)
-		}
-	}
-	for id := range d.last {
-		seen[id] = true
-	}
-	reached := make([]graph.ID, 0, len(seen))
-	for id := range seen {
-		reached = append(reached, id)
-	}
-	slices.Sort(reached)
-	return reached
-}
-
-// below are the dependents of an object, each once, and the objects of a kind that go with
-// its definition.
-func (d *deletion) below(id graph.ID) []graph.ID {
-	below := slices.Clone(d.instances[id])
-	for _, number := range d.graph.Dependents(id) {
-		if dependent := d.graph.Edge(int(number)).Dependent; !slices.Contains(below, dependent) {
-			below = append(below, dependent)
-		}
-	}
-	return below
-}
-
-func (d *deletion) report(incomplete []inventory.Incomplete) *Report {
-	r := &Report{Cascade: d.policy, Incomplete: append([]inventory.Incomplete{}, incomplete...)}
 	for _, id := range d.targets {
 		r.Targets = append(r.Targets, document.ObjectOf(d.graph, id))
 	}
 	r.Order = []Step{}
 	for _, e := range d.prediction.Effects() {
-		r.Order = append(r.Order, d.step(e))
+		if d.reaches[e.Object] {
+			r.Order = append(r.Order, d.step(e))
+		}
 	}
 	for _, list := range r.lists() {
 		*list.fates = []Fate{}
@@ -178,20 +100,18 @@ func (d *deletion) report(incomplete []inventory.Incomplete) *Report {
 			}
 		}
 	}
-	r.Afterwards = []Fate{}
-	for _, id := range d.reached {
-		if d.goesLater(id) {
-			_, fate := d.later.fate(id)
-			r.Afterwards = append(r.Afterwards, fate)
-		}
+	r.Afterwards = d.afterwards()
+	r.Notes = []string{}
+	if len(d.spared) > 0 {
+		r.Notes = append(r.Notes, letGoNote)
 	}
-	slices.SortFunc(r.Afterwards, func(a, b Fate) int { return document.Compare(a.Object, b.Object) })
 	for _, list := range r.lists() {
 		slices.SortFunc(*list.fates, func(a, b Fate) int { return document.Compare(a.Object, b.Object) })
 	}
 	r.Summary = Summary{
 		Deleted: len(r.Deleted), Kept: len(r.Kept), Pruned: len(r.Pruned), Orphaned: len(r.Orphaned), Blocked: len(r.Blocked),
-		Waiting: len(r.Waiting), NonDeterministic: len(r.NonDeterministic), Afterwards: len(r.Afterwards), Incomplete: len(r.Incomplete),
+		Waiting: len(r.Waiting), NonDeterministic: len(r.NonDeterministic), Afterwards: len(r.Afterwards),
+		Refused: len(r.Refused), Incomplete: len(r.Incomplete),
 	}
 	return r
 }
@@ -267,14 +187,6 @@ func (d *deletion) fate(id graph.ID) (string, Fate) {
 		fate.Message = d.kept(id)
 		return fateKept, fate
 	}
-}
-
-// goesLater reports whether an object that is not sure to go does go once the finalizers of
-// others are taken off.
-func (d *deletion) goesLater(id graph.ID) bool {
-	now, _ := d.fate(id)
-	later, _ := d.later.fate(id)
-	return now != fateDeleted && later == fateDeleted
 }
 
 // soleOwner reports whether the object goes because of the one owner that it has.
