@@ -142,6 +142,70 @@ func TestDeletions(t *testing.T) {
 	}
 }
 
+// TestDeletions_Look: only that look counts by which the collector decided.
+func TestDeletions_Look(t *testing.T) {
+	written := line(2, "create", "configmaps", "a/c", "ci", 201, with("c", "uc", ref("w", "u1")))
+	collected := line(40, "delete", "configmaps", "a/c", gc, 200, "")
+	looked := func(second, code int, answer string) string {
+		return line(second, "get", "widgets.acme.example", "a/w", gc, code, answer)
+	}
+	there := with("w", "u1", "")
+	going := `"responseObject":{"kind":"Any","metadata":{"name":"w","uid":"u1","deletionTimestamp":"2030-05-04T12:00:30Z"}}`
+	waiting := `"responseObject":{"kind":"Any","metadata":{"name":"w","uid":"u1","deletionTimestamp":"2030-05-04T12:00:30Z","finalizers":["foregroundDeletion"]}}`
+	for name, tc := range map[string]struct {
+		log  string
+		want string // @second code, and what it found
+	}{
+		"long before":                            {written + looked(3, 200, there) + collected, "none"},
+		"long before, and its owner went since":  {written + looked(3, 200, there) + line(38, "delete", "widgets.acme.example", "a/w", admin, 200, "") + collected, "none"},
+		"right before, but then its owner went":  {written + looked(38, 200, there) + line(39, "delete", "widgets.acme.example", "a/w", admin, 200, "") + collected, "none"},
+		"right before, waiting":                  {written + line(30, "delete", "widgets.acme.example", "a/w", admin, 200, "") + looked(39, 200, waiting) + collected, "@39 200 deleting waiting"},
+		"right before, going":                    {written + looked(39, 200, going) + collected, "@39 200 deleting"},
+		"right before, there":                    {written + looked(39, 200, there) + collected, "@39 200"},
+		"the newest":                             {written + looked(38, 200, there) + looked(39, 404, "") + collected, "@39 404"},
+		"absence is remembered":                  {written + looked(4, 404, "") + collected, "@4 404"},
+		"another one is absence, too":            {written + looked(4, 200, with("w", "u2", "")) + collected, "@4 200"},
+		"absent before the reference was there":  {looked(1, 404, "") + written + collected, "none"},
+		"absent before the owner went":           {written + looked(4, 404, "") + line(5, "delete", "widgets.acme.example", "a/w", admin, 200, "") + collected, "none"},
+		"one of that name in another namespace":  {written + line(39, "get", "widgets.acme.example", "b/w", gc, 404, "") + collected, "none"},
+		"a cluster-scoped owner of that name is": {written + line(39, "get", "widgets.acme.example", "w", gc, 404, "") + collected, "@39 404"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			found, err := logOf(t, tc.log).Deletions(t.Context(), configMap)
+			if err != nil || len(found) != 1 || len(found[0].References) != 1 {
+				t.Fatalf("%+v, %v", found, err)
+			}
+			got := "none"
+			if look := found[0].References[0].Look; look != nil {
+				got = fmt.Sprintf("@%d %d", look.Time.Second(), look.Code)
+				if look.Deleting {
+					got += " deleting"
+				}
+				if look.Waiting {
+					got += " waiting"
+				}
+			}
+			if got != tc.want {
+				t.Errorf("got %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
+// TestDeletions_ClusterScopedOwner: that of which no look is known is found where it is.
+func TestDeletions_ClusterScopedOwner(t *testing.T) {
+	log := line(2, "create", "configmaps", "a/c", "ci", 201, with("c", "uc", ref("w", "u1"))) +
+		line(5, "delete", "widgets.acme.example", "w", admin, 200, "") +
+		line(6, "delete", "configmaps", "a/c", gc, 200, "")
+	found, err := logOf(t, log).Deletions(t.Context(), configMap)
+	if err != nil || len(found) != 1 || len(found[0].References) != 1 {
+		t.Fatalf("%+v, %v", found, err)
+	}
+	if r := found[0].References[0]; r.Look != nil || r.Deleted == nil || r.Deleted.User != admin {
+		t.Errorf("the reference is %+v", r)
+	}
+}
+
 // TestDeletions_Metadata: without bodies the collector's looks are what there is.
 func TestDeletions_Metadata(t *testing.T) {
 	log := line(1, "get", "gadgets.acme.example", "a/long-ago", gc, 404, "") +

@@ -21,18 +21,21 @@ type event struct {
 	Impersonated struct {
 		Name string `json:"username"`
 	} `json:"impersonatedUser"`
-	Object struct {
-		Group       string `json:"apiGroup"`
-		Resource    string `json:"resource"`
-		Subresource string `json:"subresource"`
-		Namespace   string `json:"namespace"`
-		Name        string `json:"name"`
-	} `json:"objectRef"`
+	Object object `json:"objectRef"`
 	Status struct {
 		Code int `json:"code"`
 	} `json:"responseStatus"`
 	Request  json.RawMessage `json:"requestObject"`
 	Response json.RawMessage `json:"responseObject"`
+}
+
+// object is what a request was about.
+type object struct {
+	Group       string `json:"apiGroup"`
+	Resource    string `json:"resource"`
+	Subresource string `json:"subresource"`
+	Namespace   string `json:"namespace"`
+	Name        string `json:"name"`
 }
 
 // user is whoever acted, also in another's name.
@@ -74,9 +77,11 @@ func (e *event) writes() bool {
 type body struct {
 	Kind     string `json:"kind"`
 	Metadata struct {
-		Name   string                  `json:"name"`
-		UID    string                  `json:"uid"`
-		Owners []metav1.OwnerReference `json:"ownerReferences"`
+		Name       string                  `json:"name"`
+		UID        string                  `json:"uid"`
+		Owners     []metav1.OwnerReference `json:"ownerReferences"`
+		Deleted    *metav1.Time            `json:"deletionTimestamp"`
+		Finalizers []string                `json:"finalizers"`
 	} `json:"metadata"`
 	// Details are in the answer to a DELETE.
 	Details struct {

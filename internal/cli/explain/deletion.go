@@ -66,6 +66,9 @@ func reason(index int, ref *auditlog.Reference) []string {
 	if ref.Deleted != nil {
 		list = append(list, sentences("the owner "+owner, ref.Deleted)...)
 	}
+	if ref.Look == nil && ref.Deleted == nil {
+		list = append(list, "the log holds neither a deletion of that owner nor a look of the garbage collector for it right before")
+	}
 	return list
 }
 
@@ -83,8 +86,12 @@ func verdict(uid string, look *auditlog.Look) string {
 		return fmt.Sprintf("%s and found another one, with uid %s", text, look.UID)
 	case look.Code == 200 && look.UID == "":
 		return text + " and found one of that name; unless it was waiting for its dependents, it had another uid"
-	case look.Code == 200:
+	case look.Code == 200 && look.Waiting:
 		return text + " and found it waiting for its dependents to go (foreground deletion)"
+	case look.Code == 200 && look.Deleting:
+		return text + " and found it being deleted"
+	case look.Code == 200:
+		return text + " and found it, not being deleted yet"
 	default:
 		return fmt.Sprintf("%s and was answered %d", text, look.Code)
 	}
