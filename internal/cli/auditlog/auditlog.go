@@ -112,7 +112,11 @@ type Deletion struct {
 	Request
 
 	// Verb is delete or deletecollection.
-	Verb      string                     `json:"verb"`
+	Verb string `json:"verb"`
+	// Presumed says that many were deleted, and nothing in the log says that the subject was
+	// one of them; Selective that only those were which a selector chose.
+	Presumed  bool                       `json:"presumed,omitempty"`
+	Selective bool                       `json:"selective,omitempty"`
 	Policy    metav1.DeletionPropagation `json:"propagationPolicy,omitempty"`
 	Collector bool                       `json:"collector"`
 
@@ -171,6 +175,7 @@ func eachLine(ctx context.Context, in io.Reader, matches func(line []byte) bool,
 			decodeErr := json.Unmarshal(line, &e)
 			switch {
 			case decodeErr == nil:
+				e.complete()
 				do(&e)
 			case !last:
 				return fmt.Errorf("line %d is no audit event: %w", number, decodeErr)

@@ -97,6 +97,10 @@ func TestDeletions_ByTheCollector(t *testing.T) {
 func TestDeletions(t *testing.T) {
 	refused := line(8, "delete", "configmaps", "a/c", admin, 403, "")
 	deleted := line(8, "delete", "configmaps", "a/c", admin, 200, "")
+	made := line(2, "create", "configmaps", "a/c", admin, 201, "")
+	listed := func(name string) string {
+		return fmt.Sprintf(`"responseObject":{"kind":"ConfigMapList","items":[{"metadata":{"namespace":"b","name":"c"}},{"metadata":{"namespace":"a","name":%q}}]}`, name)
+	}
 	for name, tc := range map[string]struct {
 		log  string
 		want string // user@second, with what else is of interest
@@ -109,14 +113,24 @@ func TestDeletions(t *testing.T) {
 		"another group":                       {line(8, "delete", "configmaps.acme.example", "a/c", admin, 200, ""), ""},
 		"a second DELETE is none":             {deleted + line(9, "delete", "configmaps", "a/c", gc, 200, ""), "jane@8"},
 		"made again and deleted again":        {deleted + line(9, "create", "configmaps", "a/c", admin, 201, "") + line(10, "delete", "configmaps", "a/c", "joe", 200, ""), "jane@8 joe@10"},
-		"all of a namespace":                  {line(8, "deletecollection", "configmaps", "a/", admin, 200, ""), "jane@8"},
+		"all of a namespace":                  {line(8, "deletecollection", "configmaps", "a/", admin, 200, ""), "jane@8 presumed"},
+		"all of a namespace, twice":           {line(8, "deletecollection", "configmaps", "a/", admin, 200, "") + line(9, "deletecollection", "configmaps", "a/", admin, 200, ""), "jane@8 presumed"},
+		"all, and then it":                    {line(8, "deletecollection", "configmaps", "a/", admin, 200, "") + line(9, "delete", "configmaps", "a/c", "joe", 200, ""), "jane@8 presumed joe@9"},
+		"all, and it was made before":         {made + line(8, "deletecollection", "configmaps", "a/", admin, 200, ""), "jane@8"},
+		"all, and it was seen before":         {line(2, "get", "configmaps", "a/c", admin, 200, "") + line(8, "deletecollection", "configmaps", "a/", admin, 200, ""), "jane@8"},
+		"all, and it was looked for in vain":  {line(2, "get", "configmaps", "a/c", admin, 404, "") + line(8, "deletecollection", "configmaps", "a/", admin, 200, ""), "jane@8 presumed"},
+		"all, after it went":                  {made + line(7, "delete", "configmaps", "a/c", "joe", 200, "") + line(8, "deletecollection", "configmaps", "a/", admin, 200, ""), "joe@7"},
+		"all, and the answer names it":        {line(8, "deletecollection", "configmaps", "a/", admin, 200, listed("c")), "jane@8"},
+		"all, and the answer does not":        {made + line(8, "deletecollection", "configmaps", "a/", admin, 200, listed("d")), ""},
+		"some, and it was made before":        {made + line(8, "deletecollection", "configmaps", "a/", admin, 200, `"requestURI":"/api/v1/namespaces/a/configmaps?labelSelector=x%3Dy"`), "jane@8 presumed selective"},
+		"all, and the server named it":        {line(2, "create", "configmaps", "a/", admin, 201, with("c", "uc", "")) + line(8, "deletecollection", "configmaps", "a/", admin, 200, ""), "jane@8"},
 		"all of another namespace":            {line(8, "deletecollection", "configmaps", "b/", admin, 200, ""), ""},
 		"all of another type":                 {line(8, "deletecollection", "secrets", "a/", admin, 200, ""), ""},
 		"somebody in another's name":          {line(8, "delete", "configmaps", "a/c", admin, 200, `"impersonatedUser":{"username":"root"}`), "root, impersonated by jane@8"},
 		"a line that is being written":        {deleted + deleted[:40], "jane@8"},
 		"a line longer than the buffer":       {line(7, "update", "configmaps", "a/c", admin, 200, `"requestObject":{"data":"`+strings.Repeat("x", 3*buffer)+`"}`) + deleted, "jane@8"},
 		"the collector without an own user":   {line(8, "delete", "configmaps", "a/c", "system:kube-controller-manager", 200, `"userAgent":"kube-controller-manager/v1 system:serviceaccount:kube-system:generic-garbage-collector"`), "system:kube-controller-manager@8 collector"},
-		"the namespace went, and who did it":  {line(7, "delete", "namespaces", "a/a", admin, 200, "") + line(8, "deletecollection", "configmaps", "a/", nsc, 200, ""), nsc + "@8 namespace by jane"},
+		"the namespace went, and who did it":  {line(7, "delete", "namespaces", "a/a", admin, 200, "") + line(8, "deletecollection", "configmaps", "a/", nsc, 200, ""), nsc + "@8 presumed namespace by jane"},
 		"what stands after the last line end": {strings.TrimSuffix(deleted, "\n"), "jane@8"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -129,6 +143,12 @@ func TestDeletions(t *testing.T) {
 				text := fmt.Sprintf("%s@%d", d.User, d.Time.Second())
 				if d.Collector {
 					text += " collector"
+				}
+				if d.Presumed {
+					text += " presumed"
+				}
+				if d.Selective {
+					text += " selective"
 				}
 				if d.Namespace != nil {
 					text += " namespace by " + d.Namespace.User

@@ -15,6 +15,7 @@ type event struct {
 	Verb  string    `json:"verb"`
 	Time  time.Time `json:"stageTimestamp"`
 	Agent string    `json:"userAgent"`
+	URI   string    `json:"requestURI"`
 	User  struct {
 		Name string `json:"username"`
 	} `json:"user"`
@@ -83,10 +84,13 @@ type body struct {
 		Deleted    *metav1.Time            `json:"deletionTimestamp"`
 		Finalizers []string                `json:"finalizers"`
 	} `json:"metadata"`
-	// Details are in the answer to a DELETE.
-	Details struct {
-		UID string `json:"uid"`
-	} `json:"details"`
+	// Items are in the answer to a deletion of many.
+	Items []struct {
+		Metadata struct {
+			Namespace string `json:"namespace"`
+			Name      string `json:"name"`
+		} `json:"metadata"`
+	} `json:"items"`
 }
 
 // after is what the object was like after the request, if the log has that. The answer says
@@ -103,6 +107,36 @@ func (e *event) after() (body, bool) {
 		return b, true
 	}
 	return body{}, false
+}
+
+// complete adds the name that the API server has made up for a new object.
+func (e *event) complete() {
+	if e.Verb != "create" || e.Object.Name != "" || e.Object.Subresource != "" {
+		return
+	}
+	if made, ok := e.after(); ok {
+		e.Object.Name = made.Metadata.Name
+	}
+}
+
+// selective reports whether a deletion of many was one of those that a selector chose.
+func (e *event) selective() bool {
+	return strings.Contains(e.URI, "labelSelector=") || strings.Contains(e.URI, "fieldSelector=")
+}
+
+// lists reports whether the answer to a deletion of many tells of an object of that name;
+// known is false if the log does not hold the answer.
+func (e *event) lists(namespace, name string) (listed, known bool) {
+	var b body
+	if len(e.Response) == 0 || json.Unmarshal(e.Response, &b) != nil || !strings.HasSuffix(b.Kind, "List") {
+		return false, false
+	}
+	for i := range b.Items {
+		if b.Items[i].Metadata.Name == name && b.Items[i].Metadata.Namespace == namespace {
+			return true, true
+		}
+	}
+	return false, true
 }
 
 // patched are the owner references in a patch that sets them, where the log holds no more

@@ -35,6 +35,13 @@ func (l *Log) Deletions(ctx context.Context, s Subject) ([]Deletion, error) {
 	return found, err
 }
 
+// Mentions reports whether the log tells of the subject as of something that was there.
+func (l *Log) Mentions(ctx context.Context, s Subject) (bool, error) {
+	p := pass{subject: s, written: map[types.UID]Request{}}
+	err := l.each(ctx, p.matches, p.see)
+	return p.exists, err
+}
+
 // pass reads the log once.
 func (l *Log) pass(ctx context.Context, s Subject) ([]Deletion, error) {
 	p := pass{subject: s, written: map[types.UID]Request{}}
@@ -105,6 +112,7 @@ func groupOf(apiVersion string) string {
 type pass struct {
 	subject Subject
 
+	exists  bool // the log says that the subject was there
 	known   bool
 	owners  []metav1.OwnerReference
 	written map[types.UID]Request
@@ -127,12 +135,13 @@ func (p *pass) see(e *event) {
 	case e.Verb == "get" && e.byCollector() && e.Stage == "ResponseComplete" && !p.subject.is(e.Object):
 		p.seeLook(e)
 	case e.Verb == "deletecollection" && e.succeeded() && p.inCollection(e):
-		p.seeDeletion(e)
+		p.seeCollection(e)
 	case !p.subject.is(e.Object) || !e.succeeded():
 	case e.Verb == "delete" && e.Object.Subresource == "":
 		p.seeDeletion(e)
 	case e.writes() || e.Verb == "get":
-		p.deleting = p.deleting && e.Verb != "create"
+		p.deleting = p.deleting && (e.Verb != "create" || e.Object.Subresource != "")
+		p.exists = true
 		p.seeState(e)
 	}
 }
@@ -141,6 +150,27 @@ func (p *pass) see(e *event) {
 func (p *pass) inCollection(e *event) bool {
 	return e.Object.Group == p.subject.Group && p.subject.names(e.Object.Resource) &&
 		(e.Object.Namespace == "" || e.Object.Namespace == p.subject.Namespace)
+}
+
+// seeCollection notes a deletion of many, unless its answer says that the subject was not
+// among them. It says of nothing else that it was there.
+func (p *pass) seeCollection(e *event) {
+	listed, known := e.lists(p.subject.Namespace, p.subject.Name)
+	selective := e.selective()
+	presumed := !listed && (selective || !p.exists)
+	if known && !listed || p.deleting || presumed && p.presumed(e) {
+		return
+	}
+	p.seeDeletion(e)
+	d := &p.deletions[len(p.deletions)-1]
+	d.Presumed, d.Selective = presumed, selective
+	p.deleting = !presumed
+}
+
+// presumed reports whether the last deletion was another attempt of the same user.
+func (p *pass) presumed(e *event) bool {
+	last := len(p.deletions) - 1
+	return last >= 0 && p.deletions[last].Presumed && p.deletions[last].User == e.user()
 }
 
 func (p *pass) seeLook(e *event) {
@@ -181,6 +211,7 @@ func (p *pass) seeDeletion(e *event) {
 		return
 	}
 	p.deleting = true
+	p.exists = p.exists || e.Verb == "delete"
 	d := Deletion{
 		Request: requestOf(e), Verb: e.Verb, Collector: e.byCollector(), Known: p.known,
 	}

@@ -23,18 +23,7 @@ type Deletion struct {
 }
 
 func sentences(object string, d *auditlog.Deletion) []string {
-	who := d.User
-	if d.Collector {
-		who = "the garbage collector (" + d.User + ")"
-	}
-	how := ""
-	if d.Policy != "" {
-		how = fmt.Sprintf(" with propagationPolicy %s", d.Policy)
-	}
-	if d.Verb == "deletecollection" {
-		how = ", with all others of its type there at once"
-	}
-	list := []string{fmt.Sprintf("%s was deleted at %s by %s%s", object, at(d.Time), who, how)}
+	list := []string{deleted(object, d)}
 	switch {
 	case d.Namespace != nil:
 		list = append(list, "its namespace was being deleted")
@@ -50,6 +39,31 @@ func sentences(object string, d *auditlog.Deletion) []string {
 		list = append(list, reason(i, &d.References[i])...)
 	}
 	return list
+}
+
+// deleted says who deleted an object. Of a deletion of many it is said that the object was
+// among them only if the log tells so.
+func deleted(object string, d *auditlog.Deletion) string {
+	who := d.User
+	if d.Collector {
+		who = "the garbage collector (" + d.User + ")"
+	}
+	how, others := "", "all others of its type there"
+	if d.Selective {
+		others = "those of its type there that a selector chose"
+	}
+	if d.Policy != "" {
+		how = fmt.Sprintf(" with propagationPolicy %s", d.Policy)
+	}
+	switch {
+	case d.Presumed && d.Selective:
+		return fmt.Sprintf("if %s was there then and was chosen, it went at %s with %s: %s deleted them%s", object, at(d.Time), others, who, how)
+	case d.Presumed:
+		return fmt.Sprintf("if %s was there then, it went at %s with %s: %s deleted them%s", object, at(d.Time), others, who, how)
+	case d.Verb == "deletecollection":
+		how += ", with " + others + " at once"
+	}
+	return fmt.Sprintf("%s was deleted at %s by %s%s", object, at(d.Time), who, how)
 }
 
 // reason says what the collector made of one reference.
@@ -129,19 +143,40 @@ func search(ctx context.Context, log *auditlog.Log, target access.Target, object
 	if err != nil {
 		return nil, err
 	}
-	name := object.String()
 	if len(found) == 0 && strings.Contains(target.Resource.Group, ".") {
-		name = "its type, CustomResourceDefinition " + target.Resource.GroupResource().String() + ","
-		found, err = log.Deletions(ctx, auditlog.Subject{
-			Group: apiextensionsv1.GroupName, Resource: "customresourcedefinitions", Kind: "CustomResourceDefinition",
-			Name: target.Resource.GroupResource().String(),
-		})
+		return searchType(ctx, log, target, object)
 	}
 	var deletions []Deletion
 	for i := range found {
-		deletions = append(deletions, Deletion{Deletion: found[i], Sentences: sentences(name, &found[i])})
+		deletions = append(deletions, Deletion{Deletion: found[i], Sentences: sentences(object.String(), &found[i])})
 	}
-	return deletions, err
+	return deletions, nil
+}
+
+// searchType finds the deletions of a type. That the object went with it is said only if the
+// log tells that there was such an object.
+func searchType(ctx context.Context, log *auditlog.Log, target access.Target, object document.Object) ([]Deletion, error) {
+	definition := target.Resource.GroupResource().String()
+	found, err := log.Deletions(ctx, auditlog.Subject{
+		Group: apiextensionsv1.GroupName, Resource: "customresourcedefinitions", Kind: "CustomResourceDefinition", Name: definition,
+	})
+	if err != nil || len(found) == 0 {
+		return nil, err
+	}
+	mentioned, err := log.Mentions(ctx, subjectOf(target))
+	if err != nil {
+		return nil, err
+	}
+	var deletions []Deletion
+	for i := range found {
+		d := Deletion{Deletion: found[i], Sentences: sentences("its type, CustomResourceDefinition "+definition+",", &found[i])}
+		if !mentioned {
+			d.Presumed = true
+			d.Sentences = append([]string{fmt.Sprintf("if %s was there then, it went with its type", object)}, d.Sentences...)
+		}
+		deletions = append(deletions, d)
+	}
+	return deletions, nil
 }
 
 // targetOfLog reads TYPE.GROUP/NAME or TYPE.GROUP NAME of a type that is not served any more.

@@ -128,10 +128,14 @@ func (o *options) gone(ctx context.Context, target access.Target) error {
 	if err := o.write(report); err != nil {
 		return err
 	}
-	if len(report.Deletions) == 0 {
+	switch {
+	case len(report.Deletions) == 0:
 		return fmt.Errorf("the audit log does not tell of a deletion of %s: it may be older than the log, or its policy leaves it out", object)
+	case !slices.ContainsFunc(report.Deletions, func(d Deletion) bool { return !d.Presumed }):
+		return fmt.Errorf("the audit log does not tell that there ever was a %s: the name may be wrong, or the log too young", object)
+	default:
+		return nil
 	}
-	return nil
 }
 
 // explainer explains one object that is there.

@@ -167,6 +167,14 @@ func TestSentences(t *testing.T) {
 			auditlog.Deletion{Request: auditlog.Request{Time: noon, User: "nsc"}, Verb: "deletecollection", Namespace: &auditlog.Deletion{Request: auditlog.Request{Time: noon, User: "jane"}, Verb: "delete"}},
 			[]string{"with all others of its type there at once", "its namespace was being deleted", "the namespace was deleted at 2030-05-04T12:00:00Z by jane"},
 		},
+		"it may not have been there": {
+			auditlog.Deletion{Request: auditlog.Request{Time: noon, User: "jane"}, Verb: "deletecollection", Presumed: true},
+			[]string{"if ConfigMap a/c was there then, it went at 2030-05-04T12:00:00Z with all others of its type there: jane deleted them"},
+		},
+		"nor may it have been chosen": {
+			auditlog.Deletion{Request: auditlog.Request{Time: noon, User: "jane"}, Verb: "deletecollection", Presumed: true, Selective: true},
+			[]string{"if ConfigMap a/c was there then and was chosen, it went", "with those of its type there that a selector chose"},
+		},
 		"a log without bodies": {
 			auditlog.Deletion{Request: auditlog.Request{Time: noon}, Collector: true, Looks: []auditlog.Look{{Resource: "widgets", Group: "acme.example", Namespace: "a", Name: "w", Code: 404}}},
 			[]string{"the log does not hold its references", "looked for widgets.acme.example a/w (answered 404)"},
