@@ -33,6 +33,7 @@ type event struct {
 // object is what a request was about.
 type object struct {
 	Group       string `json:"apiGroup"`
+	APIVersion  string `json:"apiVersion"`
 	Resource    string `json:"resource"`
 	Subresource string `json:"subresource"`
 	Namespace   string `json:"namespace"`

@@ -1,13 +1,13 @@
 package explain
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
 	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"labhub.io/teamspace/internal/cli/access"
 	"labhub.io/teamspace/internal/cli/auditlog"
@@ -179,19 +179,24 @@ func searchType(ctx context.Context, log *auditlog.Log, target access.Target, ob
 	return deletions, nil
 }
 
-// targetOfLog reads TYPE.GROUP/NAME or TYPE.GROUP NAME of a type that is not served any more.
-// Nothing but the words is known of it.
-func targetOfLog(cluster *access.Cluster, args []string) (access.Target, bool) {
+// targetOfLog is the target as the log alone tells of it.
+func targetOfLog(ctx context.Context, log *auditlog.Log, namespace string, args []string) (access.Target, error) {
 	words := strings.Split(strings.Join(args, "/"), "/")
-	if len(words) != 2 || words[1] == "" {
-		return access.Target{}, false
+	if len(words) != 2 || words[0] == "" || words[1] == "" {
+		return access.Target{}, access.ErrNoTarget
 	}
-	resource := schema.ParseGroupResource(words[0])
-	if resource.Group == "" {
-		return access.Target{}, false
+	found, err := log.Type(ctx, words[0], words[1])
+	if err != nil {
+		return access.Target{}, err
 	}
-	target := access.Target{Name: words[1], Namespace: cluster.Namespace}
-	target.Resource = resource.WithVersion("")
-	target.Kind = schema.GroupVersionKind{Group: resource.Group, Kind: resource.Resource}
-	return target, true
+	target := access.Target{
+		Type: access.Type{
+			Resource: found.Resource, Kind: found.Resource.GroupVersion().WithKind(cmp.Or(found.Kind, found.Resource.Resource)), Namespaced: found.Namespaced,
+		},
+		Name: words[1],
+	}
+	if found.Namespaced {
+		target.Namespace = namespace
+	}
+	return target, nil
 }
