@@ -72,9 +72,14 @@ func Blocker(p *rules.Prediction, number int) string {
 			blocker, owner, blocker, wayOut)
 	}
 	state := p.Likely(e.Dependent)
-	if state.Deleting {
+	switch {
+	case state.Deleting && len(state.Finalizers) > 0:
 		return fmt.Sprintf("%s waits for %s, which is being deleted and has the finalizers %s",
 			owner, blocker, line(strings.Join(state.Finalizers, ", ")))
+	case state.Deleting && p.Graph().IsNamespace(e.Dependent):
+		return fmt.Sprintf("%s waits for %s, which is being deleted and goes when everything in it is gone", owner, blocker)
+	case state.Deleting:
+		return fmt.Sprintf("%s waits for %s, which is being deleted", owner, blocker)
 	}
 	return fmt.Sprintf("%s waits for %s, which the garbage collector has not deleted yet", owner, blocker)
 }

@@ -23,11 +23,18 @@ func TestC31(t *testing.T) {
 	w := lab.World(t)
 	ns := namespace(t, w, "c31")
 	define(t, w, live.Definition{Group: "c31.example", Kind: "Lever", Namespaced: true, Versions: []live.Version{{Name: "v1"}}})
-	create(t, w, "c31.example/v1", "Lever", ns, "l", held("acme.example/cleanup"))
+	lever := create(t, w, "c31.example/v1", "Lever", ns, "l", held("acme.example/cleanup"))
 	deleteWith(t, w, "background", "crd", "levers.c31.example")
 	awaitExplained(t, w, []string{
-		"(E7)", "Lever c31/l is being deleted", "finalizer acme.example/cleanup", "no running workload found for this group",
+		"(E7)", "Lever c31/l is being deleted", "finalizer acme.example/cleanup", "no running workload found for the group acme.example",
+		"re-install the operator of acme.example", "kubectl -n c31 patch levers.c31.example/l --type=json -p '",
 	}, "customresourcedefinition/levers.c31.example")
+	// The last resort is one.
+	report := w.Plugin(t, "explain", "lever/l", "-n", ns)
+	_, after, _ := strings.Cut(report.Out, "kubectl -n c31 patch levers.c31.example/l --type=json -p '")
+	patch, _, _ := strings.Cut(after, "'")
+	w.MustKubectl(t, "-n", ns, "patch", "levers.c31.example/l", "--type=json", "-p", patch)
+	w.AwaitGone(t, lever)
 }
 
 func define(t *testing.T, w *world.World, d live.Definition) {
@@ -50,7 +57,7 @@ func TestC34(t *testing.T) {
 	widget(t, w, ns, "w", held("wheelworks.example/cleanup"))
 	deleteWith(t, w, "background", "widget", "w", "-n", ns)
 	awaitExplained(t, w, []string{
-		"finalizer wheelworks.example/cleanup", "no running workload found for this group", "re-install the operator", "clean up by hand",
+		"finalizer wheelworks.example/cleanup", "no running workload found for the group wheelworks.example", "re-install the operator", "clean up by hand",
 	}, "widget/w", "-n", ns)
 	create(t, w, "apps/v1", "Deployment", ns, "wheelworks-operator",
 		field(int64(1), "spec", "replicas"),
@@ -275,5 +282,8 @@ func TestC54(t *testing.T) {
 	}
 	if err := lacks(report.Out, []string{"none is found that blocks it, not some seconds later either", "--cascade=background", "see that kube-controller-manager runs"}); err != nil {
 		t.Error(err)
+	}
+	if _, after, _ := strings.Cut(report.Out, "Way out:"); strings.Index(after, "see that kube-controller-manager runs") > strings.Index(after, "--cascade=background") {
+		t.Errorf("what is safe does not come first:\n%s", report.Out)
 	}
 }

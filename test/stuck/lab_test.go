@@ -94,6 +94,27 @@ func TestLab_Document(t *testing.T) {
 	}
 }
 
+// TestLab_Namespace: the finalizers of a namespace are told of it as a blocker, too.
+func TestLab_Namespace(t *testing.T) {
+	t.Parallel()
+	w := lab.World(t)
+	owner := create(t, w, "acme.example/v1", "ClusterWidget", "", "op-space")
+	create(t, w, "v1", "Namespace", "", "op-space", blocking(owner))
+	child := create(t, w, "v1", "ConfigMap", "op-space", "child", held("own.labhub.io/hold"))
+	deleteWith(t, w, "foreground", "clusterwidget", "op-space")
+	awaitDeleting(t, w, "configmap", "child", "-n", "op-space")
+	want := "BLOCKER Namespace/op-space owner=ClusterWidget/op-space finalizers=kubernetes\n" +
+		"STUCK ClusterWidget/op-space finalizers=foregroundDeletion\n"
+	if out := w.MustPlugin(t, 1, "stuck", "clusterwidgets"); out != want {
+		t.Errorf("the report is\n%s\nwant\n%s", out, want)
+	}
+	awaitExplained(t, w, []string{
+		"ClusterWidget op-space waits for Namespace op-space, which is being deleted and goes when everything in it is gone (E4)",
+	}, "clusterwidget/op-space")
+	remove(t, w, child)
+	w.AwaitGone(t, owner)
+}
+
 // TestStuck_Permissions: what somebody may not read is told, and is never taken for clean.
 func TestStuck_Permissions(t *testing.T) {
 	t.Parallel()

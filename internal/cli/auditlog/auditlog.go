@@ -11,12 +11,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 // Subject is what was deleted.
@@ -26,19 +28,23 @@ type Subject struct {
 	Kind      string
 	Namespace string
 	Name      string
+
+	// unscoped says that it may as well be in no namespace, as an owner of which only the
+	// kind is known.
+	unscoped bool
 }
 
 // is reports whether a request is about the subject itself.
-func (s Subject) is(e *event) bool {
-	return e.Object.Name == s.Name && e.Object.Namespace == s.namespaceIn(e) && e.Object.Group == s.Group && s.names(e.Object.Resource)
+func (s Subject) is(o object) bool {
+	return o.Name == s.Name && s.isIn(o) && o.Group == s.Group && s.names(o.Resource)
 }
 
-// namespaceIn: requests for a Namespace carry its own name as namespace.
-func (s Subject) namespaceIn(e *event) string {
-	if e.Object.Resource == "namespaces" && e.Object.Group == "" && e.Object.Namespace != "" {
-		return s.Name
+// isIn: requests for a Namespace carry its own name as namespace.
+func (s Subject) isIn(o object) bool {
+	if o.Resource == "namespaces" && o.Group == "" && o.Namespace != "" {
+		return o.Namespace == s.Name
 	}
-	return s.Namespace
+	return o.Namespace == s.Namespace || s.unscoped && o.Namespace == ""
 }
 
 // names reports whether a resource is that of the subject; of a kind alone it is guessed as
@@ -68,8 +74,8 @@ type Reference struct {
 	// not hold it.
 	Written *Request `json:"written,omitempty"`
 
-	// Look is what the collector found when it last looked for the owner before the deletion;
-	// nil if the log does not hold it.
+	// Look is what the collector found when it looked for the owner to decide on the deletion;
+	// nil if the log does not hold it, or if the collector had seen the owner go.
 	Look *Look `json:"look,omitempty"`
 
 	// Deleted is how the owner was deleted before, if it was.
@@ -86,6 +92,19 @@ type Look struct {
 	Code      int       `json:"code"`
 	// UID is that of what it found, if the log holds answers.
 	UID string `json:"uid,omitempty"`
+	// Deleting says that what it found was being deleted, Waiting that this was in the
+	// foreground.
+	Deleting bool `json:"deleting,omitempty"`
+	Waiting  bool `json:"waiting,omitempty"`
+}
+
+func (l *Look) object() object {
+	return object{Group: l.Group, Resource: l.Resource, Namespace: l.Namespace, Name: l.Name}
+}
+
+// absent reports whether the look has shown that there is no object with the uid.
+func (l *Look) absent(uid types.UID) bool {
+	return l.Code == http.StatusNotFound || l.Code == http.StatusOK && l.UID != "" && l.UID != string(uid)
 }
 
 // Deletion is how the subject was deleted.
@@ -93,7 +112,11 @@ type Deletion struct {
 	Request
 
 	// Verb is delete or deletecollection.
-	Verb      string                     `json:"verb"`
+	Verb string `json:"verb"`
+	// Presumed says that many were deleted, and nothing in the log says that the subject was
+	// one of them; Selective that only those were which a selector chose.
+	Presumed  bool                       `json:"presumed,omitempty"`
+	Selective bool                       `json:"selective,omitempty"`
 	Policy    metav1.DeletionPropagation `json:"propagationPolicy,omitempty"`
 	Collector bool                       `json:"collector"`
 
@@ -152,6 +175,7 @@ func eachLine(ctx context.Context, in io.Reader, matches func(line []byte) bool,
 			decodeErr := json.Unmarshal(line, &e)
 			switch {
 			case decodeErr == nil:
+				e.complete()
 				do(&e)
 			case !last:
 				return fmt.Errorf("line %d is no audit event: %w", number, decodeErr)

@@ -97,6 +97,10 @@ func TestDeletions_ByTheCollector(t *testing.T) {
 func TestDeletions(t *testing.T) {
 	refused := line(8, "delete", "configmaps", "a/c", admin, 403, "")
 	deleted := line(8, "delete", "configmaps", "a/c", admin, 200, "")
+	made := line(2, "create", "configmaps", "a/c", admin, 201, "")
+	listed := func(name string) string {
+		return fmt.Sprintf(`"responseObject":{"kind":"ConfigMapList","items":[{"metadata":{"namespace":"b","name":"c"}},{"metadata":{"namespace":"a","name":%q}}]}`, name)
+	}
 	for name, tc := range map[string]struct {
 		log  string
 		want string // user@second, with what else is of interest
@@ -109,14 +113,24 @@ func TestDeletions(t *testing.T) {
 		"another group":                       {line(8, "delete", "configmaps.acme.example", "a/c", admin, 200, ""), ""},
 		"a second DELETE is none":             {deleted + line(9, "delete", "configmaps", "a/c", gc, 200, ""), "jane@8"},
 		"made again and deleted again":        {deleted + line(9, "create", "configmaps", "a/c", admin, 201, "") + line(10, "delete", "configmaps", "a/c", "joe", 200, ""), "jane@8 joe@10"},
-		"all of a namespace":                  {line(8, "deletecollection", "configmaps", "a/", admin, 200, ""), "jane@8"},
+		"all of a namespace":                  {line(8, "deletecollection", "configmaps", "a/", admin, 200, ""), "jane@8 presumed"},
+		"all of a namespace, twice":           {line(8, "deletecollection", "configmaps", "a/", admin, 200, "") + line(9, "deletecollection", "configmaps", "a/", admin, 200, ""), "jane@8 presumed"},
+		"all, and then it":                    {line(8, "deletecollection", "configmaps", "a/", admin, 200, "") + line(9, "delete", "configmaps", "a/c", "joe", 200, ""), "jane@8 presumed joe@9"},
+		"all, and it was made before":         {made + line(8, "deletecollection", "configmaps", "a/", admin, 200, ""), "jane@8"},
+		"all, and it was seen before":         {line(2, "get", "configmaps", "a/c", admin, 200, "") + line(8, "deletecollection", "configmaps", "a/", admin, 200, ""), "jane@8"},
+		"all, and it was looked for in vain":  {line(2, "get", "configmaps", "a/c", admin, 404, "") + line(8, "deletecollection", "configmaps", "a/", admin, 200, ""), "jane@8 presumed"},
+		"all, after it went":                  {made + line(7, "delete", "configmaps", "a/c", "joe", 200, "") + line(8, "deletecollection", "configmaps", "a/", admin, 200, ""), "joe@7"},
+		"all, and the answer names it":        {line(8, "deletecollection", "configmaps", "a/", admin, 200, listed("c")), "jane@8"},
+		"all, and the answer does not":        {made + line(8, "deletecollection", "configmaps", "a/", admin, 200, listed("d")), ""},
+		"some, and it was made before":        {made + line(8, "deletecollection", "configmaps", "a/", admin, 200, `"requestURI":"/api/v1/namespaces/a/configmaps?labelSelector=x%3Dy"`), "jane@8 presumed selective"},
+		"all, and the server named it":        {line(2, "create", "configmaps", "a/", admin, 201, with("c", "uc", "")) + line(8, "deletecollection", "configmaps", "a/", admin, 200, ""), "jane@8"},
 		"all of another namespace":            {line(8, "deletecollection", "configmaps", "b/", admin, 200, ""), ""},
 		"all of another type":                 {line(8, "deletecollection", "secrets", "a/", admin, 200, ""), ""},
 		"somebody in another's name":          {line(8, "delete", "configmaps", "a/c", admin, 200, `"impersonatedUser":{"username":"root"}`), "root, impersonated by jane@8"},
 		"a line that is being written":        {deleted + deleted[:40], "jane@8"},
 		"a line longer than the buffer":       {line(7, "update", "configmaps", "a/c", admin, 200, `"requestObject":{"data":"`+strings.Repeat("x", 3*buffer)+`"}`) + deleted, "jane@8"},
 		"the collector without an own user":   {line(8, "delete", "configmaps", "a/c", "system:kube-controller-manager", 200, `"userAgent":"kube-controller-manager/v1 system:serviceaccount:kube-system:generic-garbage-collector"`), "system:kube-controller-manager@8 collector"},
-		"the namespace went, and who did it":  {line(7, "delete", "namespaces", "a/a", admin, 200, "") + line(8, "deletecollection", "configmaps", "a/", nsc, 200, ""), nsc + "@8 namespace by jane"},
+		"the namespace went, and who did it":  {line(7, "delete", "namespaces", "a/a", admin, 200, "") + line(8, "deletecollection", "configmaps", "a/", nsc, 200, ""), nsc + "@8 presumed namespace by jane"},
 		"what stands after the last line end": {strings.TrimSuffix(deleted, "\n"), "jane@8"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -130,6 +144,12 @@ func TestDeletions(t *testing.T) {
 				if d.Collector {
 					text += " collector"
 				}
+				if d.Presumed {
+					text += " presumed"
+				}
+				if d.Selective {
+					text += " selective"
+				}
 				if d.Namespace != nil {
 					text += " namespace by " + d.Namespace.User
 				}
@@ -139,6 +159,70 @@ func TestDeletions(t *testing.T) {
 				t.Errorf("got %q, want %q", text, tc.want)
 			}
 		})
+	}
+}
+
+// TestDeletions_Look: only that look counts by which the collector decided.
+func TestDeletions_Look(t *testing.T) {
+	written := line(2, "create", "configmaps", "a/c", "ci", 201, with("c", "uc", ref("w", "u1")))
+	collected := line(40, "delete", "configmaps", "a/c", gc, 200, "")
+	looked := func(second, code int, answer string) string {
+		return line(second, "get", "widgets.acme.example", "a/w", gc, code, answer)
+	}
+	there := with("w", "u1", "")
+	going := `"responseObject":{"kind":"Any","metadata":{"name":"w","uid":"u1","deletionTimestamp":"2030-05-04T12:00:30Z"}}`
+	waiting := `"responseObject":{"kind":"Any","metadata":{"name":"w","uid":"u1","deletionTimestamp":"2030-05-04T12:00:30Z","finalizers":["foregroundDeletion"]}}`
+	for name, tc := range map[string]struct {
+		log  string
+		want string // @second code, and what it found
+	}{
+		"long before":                            {written + looked(3, 200, there) + collected, "none"},
+		"long before, and its owner went since":  {written + looked(3, 200, there) + line(38, "delete", "widgets.acme.example", "a/w", admin, 200, "") + collected, "none"},
+		"right before, but then its owner went":  {written + looked(38, 200, there) + line(39, "delete", "widgets.acme.example", "a/w", admin, 200, "") + collected, "none"},
+		"right before, waiting":                  {written + line(30, "delete", "widgets.acme.example", "a/w", admin, 200, "") + looked(39, 200, waiting) + collected, "@39 200 deleting waiting"},
+		"right before, going":                    {written + looked(39, 200, going) + collected, "@39 200 deleting"},
+		"right before, there":                    {written + looked(39, 200, there) + collected, "@39 200"},
+		"the newest":                             {written + looked(38, 200, there) + looked(39, 404, "") + collected, "@39 404"},
+		"absence is remembered":                  {written + looked(4, 404, "") + collected, "@4 404"},
+		"another one is absence, too":            {written + looked(4, 200, with("w", "u2", "")) + collected, "@4 200"},
+		"absent before the reference was there":  {looked(1, 404, "") + written + collected, "none"},
+		"absent before the owner went":           {written + looked(4, 404, "") + line(5, "delete", "widgets.acme.example", "a/w", admin, 200, "") + collected, "none"},
+		"one of that name in another namespace":  {written + line(39, "get", "widgets.acme.example", "b/w", gc, 404, "") + collected, "none"},
+		"a cluster-scoped owner of that name is": {written + line(39, "get", "widgets.acme.example", "w", gc, 404, "") + collected, "@39 404"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			found, err := logOf(t, tc.log).Deletions(t.Context(), configMap)
+			if err != nil || len(found) != 1 || len(found[0].References) != 1 {
+				t.Fatalf("%+v, %v", found, err)
+			}
+			got := "none"
+			if look := found[0].References[0].Look; look != nil {
+				got = fmt.Sprintf("@%d %d", look.Time.Second(), look.Code)
+				if look.Deleting {
+					got += " deleting"
+				}
+				if look.Waiting {
+					got += " waiting"
+				}
+			}
+			if got != tc.want {
+				t.Errorf("got %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
+// TestDeletions_ClusterScopedOwner: that of which no look is known is found where it is.
+func TestDeletions_ClusterScopedOwner(t *testing.T) {
+	log := line(2, "create", "configmaps", "a/c", "ci", 201, with("c", "uc", ref("w", "u1"))) +
+		line(5, "delete", "widgets.acme.example", "w", admin, 200, "") +
+		line(6, "delete", "configmaps", "a/c", gc, 200, "")
+	found, err := logOf(t, log).Deletions(t.Context(), configMap)
+	if err != nil || len(found) != 1 || len(found[0].References) != 1 {
+		t.Fatalf("%+v, %v", found, err)
+	}
+	if r := found[0].References[0]; r.Look != nil || r.Deleted == nil || r.Deleted.User != admin {
+		t.Errorf("the reference is %+v", r)
 	}
 }
 

@@ -15,24 +15,29 @@ type event struct {
 	Verb  string    `json:"verb"`
 	Time  time.Time `json:"stageTimestamp"`
 	Agent string    `json:"userAgent"`
+	URI   string    `json:"requestURI"`
 	User  struct {
 		Name string `json:"username"`
 	} `json:"user"`
 	Impersonated struct {
 		Name string `json:"username"`
 	} `json:"impersonatedUser"`
-	Object struct {
-		Group       string `json:"apiGroup"`
-		Resource    string `json:"resource"`
-		Subresource string `json:"subresource"`
-		Namespace   string `json:"namespace"`
-		Name        string `json:"name"`
-	} `json:"objectRef"`
+	Object object `json:"objectRef"`
 	Status struct {
 		Code int `json:"code"`
 	} `json:"responseStatus"`
 	Request  json.RawMessage `json:"requestObject"`
 	Response json.RawMessage `json:"responseObject"`
+}
+
+// object is what a request was about.
+type object struct {
+	Group       string `json:"apiGroup"`
+	APIVersion  string `json:"apiVersion"`
+	Resource    string `json:"resource"`
+	Subresource string `json:"subresource"`
+	Namespace   string `json:"namespace"`
+	Name        string `json:"name"`
 }
 
 // user is whoever acted, also in another's name.
@@ -74,14 +79,19 @@ func (e *event) writes() bool {
 type body struct {
 	Kind     string `json:"kind"`
 	Metadata struct {
-		Name   string                  `json:"name"`
-		UID    string                  `json:"uid"`
-		Owners []metav1.OwnerReference `json:"ownerReferences"`
+		Name       string                  `json:"name"`
+		UID        string                  `json:"uid"`
+		Owners     []metav1.OwnerReference `json:"ownerReferences"`
+		Deleted    *metav1.Time            `json:"deletionTimestamp"`
+		Finalizers []string                `json:"finalizers"`
 	} `json:"metadata"`
-	// Details are in the answer to a DELETE.
-	Details struct {
-		UID string `json:"uid"`
-	} `json:"details"`
+	// Items are in the answer to a deletion of many.
+	Items []struct {
+		Metadata struct {
+			Namespace string `json:"namespace"`
+			Name      string `json:"name"`
+		} `json:"metadata"`
+	} `json:"items"`
 }
 
 // after is what the object was like after the request, if the log has that. The answer says
@@ -98,6 +108,36 @@ func (e *event) after() (body, bool) {
 		return b, true
 	}
 	return body{}, false
+}
+
+// complete adds the name that the API server has made up for a new object.
+func (e *event) complete() {
+	if e.Verb != "create" || e.Object.Name != "" || e.Object.Subresource != "" {
+		return
+	}
+	if made, ok := e.after(); ok {
+		e.Object.Name = made.Metadata.Name
+	}
+}
+
+// selective reports whether a deletion of many was one of those that a selector chose.
+func (e *event) selective() bool {
+	return strings.Contains(e.URI, "labelSelector=") || strings.Contains(e.URI, "fieldSelector=")
+}
+
+// lists reports whether the answer to a deletion of many tells of an object of that name;
+// known is false if the log does not hold the answer.
+func (e *event) lists(namespace, name string) (listed, known bool) {
+	var b body
+	if len(e.Response) == 0 || json.Unmarshal(e.Response, &b) != nil || !strings.HasSuffix(b.Kind, "List") {
+		return false, false
+	}
+	for i := range b.Items {
+		if b.Items[i].Metadata.Name == name && b.Items[i].Metadata.Namespace == namespace {
+			return true, true
+		}
+	}
+	return false, true
 }
 
 // patched are the owner references in a patch that sets them, where the log holds no more

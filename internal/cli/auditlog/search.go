@@ -16,8 +16,8 @@ const (
 	deepest = 5
 
 	// recentLooks is how many of the collector's looks are kept until it deletes something,
-	// and lookback how old they may be to be taken for the reason when the references are
-	// not known.
+	// and lookback how old they may be to be taken for the reason: it deletes right after it
+	// has looked.
 	recentLooks = 512
 	lookback    = 2 * time.Second
 
@@ -33,6 +33,13 @@ func (l *Log) Deletions(ctx context.Context, s Subject) ([]Deletion, error) {
 		}
 	}
 	return found, err
+}
+
+// Mentions reports whether the log tells of the subject as of something that was there.
+func (l *Log) Mentions(ctx context.Context, s Subject) (bool, error) {
+	p := pass{subject: s, written: map[types.UID]Request{}}
+	err := l.each(ctx, p.matches, p.see)
+	return p.exists, err
 }
 
 // pass reads the log once.
@@ -59,16 +66,24 @@ func (l *Log) follow(ctx context.Context, d *Deletion, s Subject, depth int) err
 	}
 	for i := range d.References {
 		ref := &d.References[i]
-		owner := Subject{Group: groupOf(ref.APIVersion), Kind: ref.Kind, Namespace: s.Namespace, Name: ref.Name}
+		owner := ownerOf(s, ref.OwnerReference)
 		if ref.Look != nil {
-			owner.Resource, owner.Namespace = ref.Look.Resource, ref.Look.Namespace
+			owner.Resource = ref.Look.Resource
 		}
 		var err error
 		if ref.Deleted, err = l.lastBefore(ctx, owner, d.Time, depth-1); err != nil {
 			return err
 		}
+		if ref.Deleted != nil && ref.Look != nil && ref.Look.Time.Before(ref.Deleted.Time) {
+			ref.Look = nil // what it found then is not what it went by
+		}
 	}
 	return nil
+}
+
+// ownerOf is whatever a reference of the subject names.
+func ownerOf(s Subject, ref metav1.OwnerReference) Subject {
+	return Subject{Group: groupOf(ref.APIVersion), Kind: ref.Kind, Namespace: s.Namespace, Name: ref.Name, unscoped: true}
 }
 
 // lastBefore returns the last deletion of a subject up to a time, nil if there is none.
@@ -97,6 +112,7 @@ func groupOf(apiVersion string) string {
 type pass struct {
 	subject Subject
 
+	exists  bool // the log says that the subject was there
 	known   bool
 	owners  []metav1.OwnerReference
 	written map[types.UID]Request
@@ -116,15 +132,16 @@ func (p *pass) matches(line []byte) bool {
 
 func (p *pass) see(e *event) {
 	switch {
-	case e.Verb == "get" && e.byCollector() && e.Stage == "ResponseComplete" && !p.subject.is(e):
+	case e.Verb == "get" && e.byCollector() && e.Stage == "ResponseComplete" && !p.subject.is(e.Object):
 		p.seeLook(e)
 	case e.Verb == "deletecollection" && e.succeeded() && p.inCollection(e):
-		p.seeDeletion(e)
-	case !p.subject.is(e) || !e.succeeded():
+		p.seeCollection(e)
+	case !p.subject.is(e.Object) || !e.succeeded():
 	case e.Verb == "delete" && e.Object.Subresource == "":
 		p.seeDeletion(e)
 	case e.writes() || e.Verb == "get":
-		p.deleting = p.deleting && e.Verb != "create"
+		p.deleting = p.deleting && (e.Verb != "create" || e.Object.Subresource != "")
+		p.exists = true
 		p.seeState(e)
 	}
 }
@@ -135,12 +152,34 @@ func (p *pass) inCollection(e *event) bool {
 		(e.Object.Namespace == "" || e.Object.Namespace == p.subject.Namespace)
 }
 
+// seeCollection notes a deletion of many, unless its answer says that the subject was not
+// among them. It says of nothing else that it was there.
+func (p *pass) seeCollection(e *event) {
+	listed, known := e.lists(p.subject.Namespace, p.subject.Name)
+	selective := e.selective()
+	presumed := !listed && (selective || !p.exists)
+	if known && !listed || p.deleting || presumed && p.presumed(e) {
+		return
+	}
+	p.seeDeletion(e)
+	d := &p.deletions[len(p.deletions)-1]
+	d.Presumed, d.Selective = presumed, selective
+	p.deleting = !presumed
+}
+
+// presumed reports whether the last deletion was another attempt of the same user.
+func (p *pass) presumed(e *event) bool {
+	last := len(p.deletions) - 1
+	return last >= 0 && p.deletions[last].Presumed && p.deletions[last].User == e.user()
+}
+
 func (p *pass) seeLook(e *event) {
 	look := Look{
 		Time: e.Time, Group: e.Object.Group, Resource: e.Object.Resource, Namespace: e.Object.Namespace, Name: e.Object.Name, Code: e.Status.Code,
 	}
 	if found, ok := e.after(); ok {
-		look.UID = found.Metadata.UID
+		look.UID, look.Deleting = found.Metadata.UID, found.Metadata.Deleted != nil
+		look.Waiting = look.Deleting && slices.Contains(found.Metadata.Finalizers, metav1.FinalizerDeleteDependents)
 	}
 	if len(p.looks) == recentLooks {
 		p.looks = slices.Delete(p.looks, 0, recentLooks/2)
@@ -172,6 +211,7 @@ func (p *pass) seeDeletion(e *event) {
 		return
 	}
 	p.deleting = true
+	p.exists = p.exists || e.Verb == "delete"
 	d := Deletion{
 		Request: requestOf(e), Verb: e.Verb, Collector: e.byCollector(), Known: p.known,
 	}
@@ -179,10 +219,11 @@ func (p *pass) seeDeletion(e *event) {
 		d.Policy = *policy
 	}
 	for _, ref := range p.owners {
-		r := Reference{OwnerReference: ref, Look: p.lastLook(ref)}
+		r := Reference{OwnerReference: ref}
 		if by, ok := p.written[ref.UID]; ok {
 			r.Written = &by
 		}
+		r.Look = p.lookFor(&r, e.Time)
 		d.References = append(d.References, r)
 	}
 	if d.Collector && !p.known {
@@ -191,13 +232,20 @@ func (p *pass) seeDeletion(e *event) {
 	p.deletions = append(p.deletions, d)
 }
 
-// lastLook is the last look of the collector for the owner of a reference.
-func (p *pass) lastLook(ref metav1.OwnerReference) *Look {
-	owner := Subject{Group: groupOf(ref.APIVersion), Kind: ref.Kind}
+// lookFor is the look of the collector for the owner of a reference by which it decided on
+// a deletion: the last one, if it was right before. That an owner is absent the collector
+// remembers, so that such a look counts for as long as the reference was there.
+func (p *pass) lookFor(ref *Reference, deleted time.Time) *Look {
+	owner := ownerOf(p.subject, ref.OwnerReference)
 	for _, look := range slices.Backward(p.looks) {
-		if look.Name == ref.Name && look.Group == owner.Group && owner.names(look.Resource) {
+		if !owner.is(look.object()) {
+			continue
+		}
+		remembered := look.absent(ref.UID) && ref.Written != nil && !look.Time.Before(ref.Written.Time)
+		if remembered || deleted.Sub(look.Time) <= lookback {
 			return &look
 		}
+		return nil
 	}
 	return nil
 }

@@ -105,18 +105,51 @@ func (j judge) foreign(id graph.ID, finalizer string) []Cause {
 		}}
 	}
 	seen := j.evidence(wordsOf(finalizer, managers))
-	cause := Cause{
+	if len(seen) == 0 {
+		return []Cause{j.abandoned(id, finalizer, set)}
+	}
+	return []Cause{{
 		Rule:    "E3",
-		Message: fmt.Sprintf("finalizer %s%s: no running workload found for this group", finalizer, set),
-		Fix: fmt.Sprintf("re-install the operator that serves it; only if it never comes back, clean up by hand what it would have cleaned up for %s, then remove that one finalizer",
-			j.name(id)),
-	}
-	if len(seen) > 0 {
-		cause.Message = fmt.Sprintf("finalizer %s%s: whoever set it has to take it off, probably %s", finalizer, set, strings.Join(seen, ", "))
-		cause.Fix = "see that it runs, and read its log for " + j.name(id)
-	}
-	return []Cause{cause}
+		Message: fmt.Sprintf("finalizer %s%s: whoever set it has to take it off, probably %s", finalizer, set, strings.Join(seen, ", ")),
+		Fix:     fmt.Sprintf("see that whoever takes the finalizer %s off runs, probably %s, and read its log for %s", finalizer, strings.Join(seen, ", "), j.name(id)),
+	}}
 }
+
+// abandoned is a finalizer of which nobody is seen who would take it off.
+func (j judge) abandoned(id graph.ID, finalizer, set string) Cause {
+	group, _, _ := strings.Cut(finalizer, "/")
+	return Cause{
+		Rule:    "E3",
+		Message: fmt.Sprintf("finalizer %s%s: no running workload found for the group %s", finalizer, set, group),
+		Fix: fmt.Sprintf("re-install the operator of %s, which takes the finalizer %s off; the last resort, only if it never comes back: clean up by hand what it would have cleaned up for %s, then remove that one finalizer: %s",
+			group, finalizer, j.name(id), j.removal(id, finalizer)),
+	}
+}
+
+// removal is the command that removes one finalizer, and fails if the list has changed.
+func (j judge) removal(id graph.ID, finalizer string) string {
+	index := slices.Index(j.graph.Finalizers(id), finalizer)
+	patch := fmt.Sprintf(`[{"op":"test","path":"/metadata/finalizers/%d","value":%q},{"op":"remove","path":"/metadata/finalizers/%d"}]`, index, finalizer, index)
+	return j.command(id, "patch", "--type=json", "-p", "'"+patch+"'")
+}
+
+// stopped reports whether a component is known not to run.
+func (j judge) stopped(c component) bool {
+	seen := false
+	for _, l := range j.leases {
+		if !containsAny(l.name, c.by) {
+			continue
+		}
+		if j.held(l) {
+			return false
+		}
+		seen = true
+	}
+	return seen
+}
+
+// held reports whether whoever holds a lease renews it.
+func (j judge) held(l lease) bool { return l.holder != "" && j.now.Sub(l.renewed) <= l.duration }
 
 // whether says whether a component runs, as far as that can be seen.
 func (j judge) whether(c component) string {
@@ -144,7 +177,7 @@ func (j judge) evidence(words []string) []string {
 			continue
 		}
 		state := "renewed in time, so it runs"
-		if l.holder == "" || j.now.Sub(l.renewed) > l.duration {
+		if !j.held(l) {
 			state = fmt.Sprintf("not renewed for %s, so it does not run", ago(j.now, l.renewed))
 		}
 		seen = append(seen, fmt.Sprintf("Lease %s/%s %s", l.namespace, l.name, state))

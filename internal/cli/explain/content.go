@@ -20,7 +20,8 @@ func (j judge) namespace(id graph.ID) []Cause {
 		return nil
 	}
 	left := j.contentOf(j.graph.Name(id))
-	causes := slices.Concat(j.pods(id, left), j.content(id, left), j.unlisted(), j.aggregated(), j.failures(id))
+	causes := slices.Concat(j.pods(id, left), j.content(id, left), j.unlisted(), j.aggregated())
+	causes = append(causes, j.failures(id, len(causes) == 0)...)
 	if len(causes) == 0 && len(j.graph.Finalizers(id)) == 0 {
 		c := controllerManager.as("the namespace controller")
 		causes = append(causes, Cause{
@@ -173,8 +174,9 @@ func (j judge) aggregated() []Cause {
 	return causes
 }
 
-// failures are what the namespace controller was told when it deleted content.
-func (j judge) failures(id graph.ID) []Cause {
+// failures are what the namespace controller was told when it deleted content. If nothing
+// is found now that keeps the namespace, that is over.
+func (j judge) failures(id graph.ID, over bool) []Cause {
 	var causes []Cause
 	kinds := []string{"NamespaceDeletionContentFailure", "NamespaceDeletionGroupVersionParsingFailure"}
 	if len(j.unavailable) == 0 {
@@ -186,12 +188,25 @@ func (j judge) failures(id graph.ID) []Cause {
 			continue
 		}
 		cause := Cause{Rule: "N4", Message: fmt.Sprintf("at its last attempt the namespace controller failed: %s", c.message)}
-		if webhook, denied := denier(c.message); denied {
+		webhook, denied := denier(c.message)
+		switch {
+		case over:
+			cause.Message += "; the cause of that is gone"
+			cause.Fix = j.retry()
+		case denied:
 			cause.Fix = fmt.Sprintf("webhook %s denies the deletion: change what it judges, or its rule", webhook)
 		}
 		causes = append(causes, cause)
 	}
 	return causes
+}
+
+// retry is what follows when the namespace controller can do its work again.
+func (j judge) retry() string {
+	if j.stopped(controllerManager) {
+		return "see that kube-controller-manager runs" + j.whether(controllerManager) + "; its namespace controller then tries again by itself"
+	}
+	return "wait: the namespace controller tries again by itself, usually within a minute; if it does not, see that kube-controller-manager runs" + j.whether(controllerManager)
 }
 
 // denier is the webhook that a message of the API server names.

@@ -1,13 +1,13 @@
 package explain
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
 	"time"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"labhub.io/teamspace/internal/cli/access"
 	"labhub.io/teamspace/internal/cli/auditlog"
@@ -23,18 +23,7 @@ type Deletion struct {
 }
 
 func sentences(object string, d *auditlog.Deletion) []string {
-	who := d.User
-	if d.Collector {
-		who = "the garbage collector (" + d.User + ")"
-	}
-	how := ""
-	if d.Policy != "" {
-		how = fmt.Sprintf(" with propagationPolicy %s", d.Policy)
-	}
-	if d.Verb == "deletecollection" {
-		how = ", with all others of its type there at once"
-	}
-	list := []string{fmt.Sprintf("%s was deleted at %s by %s%s", object, at(d.Time), who, how)}
+	list := []string{deleted(object, d)}
 	switch {
 	case d.Namespace != nil:
 		list = append(list, "its namespace was being deleted")
@@ -52,6 +41,31 @@ func sentences(object string, d *auditlog.Deletion) []string {
 	return list
 }
 
+// deleted says who deleted an object. Of a deletion of many it is said that the object was
+// among them only if the log tells so.
+func deleted(object string, d *auditlog.Deletion) string {
+	who := d.User
+	if d.Collector {
+		who = "the garbage collector (" + d.User + ")"
+	}
+	how, others := "", "all others of its type there"
+	if d.Selective {
+		others = "those of its type there that a selector chose"
+	}
+	if d.Policy != "" {
+		how = fmt.Sprintf(" with propagationPolicy %s", d.Policy)
+	}
+	switch {
+	case d.Presumed && d.Selective:
+		return fmt.Sprintf("if %s was there then and was chosen, it went at %s with %s: %s deleted them%s", object, at(d.Time), others, who, how)
+	case d.Presumed:
+		return fmt.Sprintf("if %s was there then, it went at %s with %s: %s deleted them%s", object, at(d.Time), others, who, how)
+	case d.Verb == "deletecollection":
+		how += ", with " + others + " at once"
+	}
+	return fmt.Sprintf("%s was deleted at %s by %s%s", object, at(d.Time), who, how)
+}
+
 // reason says what the collector made of one reference.
 func reason(index int, ref *auditlog.Reference) []string {
 	owner := fmt.Sprintf("%s %q (%s)", ref.Kind, ref.Name, ref.APIVersion)
@@ -65,6 +79,9 @@ func reason(index int, ref *auditlog.Reference) []string {
 	}
 	if ref.Deleted != nil {
 		list = append(list, sentences("the owner "+owner, ref.Deleted)...)
+	}
+	if ref.Look == nil && ref.Deleted == nil {
+		list = append(list, "the log holds neither a deletion of that owner nor a look of the garbage collector for it right before")
 	}
 	return list
 }
@@ -83,8 +100,12 @@ func verdict(uid string, look *auditlog.Look) string {
 		return fmt.Sprintf("%s and found another one, with uid %s", text, look.UID)
 	case look.Code == 200 && look.UID == "":
 		return text + " and found one of that name; unless it was waiting for its dependents, it had another uid"
-	case look.Code == 200:
+	case look.Code == 200 && look.Waiting:
 		return text + " and found it waiting for its dependents to go (foreground deletion)"
+	case look.Code == 200 && look.Deleting:
+		return text + " and found it being deleted"
+	case look.Code == 200:
+		return text + " and found it, not being deleted yet"
 	default:
 		return fmt.Sprintf("%s and was answered %d", text, look.Code)
 	}
@@ -122,34 +143,60 @@ func search(ctx context.Context, log *auditlog.Log, target access.Target, object
 	if err != nil {
 		return nil, err
 	}
-	name := object.String()
 	if len(found) == 0 && strings.Contains(target.Resource.Group, ".") {
-		name = "its type, CustomResourceDefinition " + target.Resource.GroupResource().String() + ","
-		found, err = log.Deletions(ctx, auditlog.Subject{
-			Group: apiextensionsv1.GroupName, Resource: "customresourcedefinitions", Kind: "CustomResourceDefinition",
-			Name: target.Resource.GroupResource().String(),
-		})
+		return searchType(ctx, log, target, object)
 	}
 	var deletions []Deletion
 	for i := range found {
-		deletions = append(deletions, Deletion{Deletion: found[i], Sentences: sentences(name, &found[i])})
+		deletions = append(deletions, Deletion{Deletion: found[i], Sentences: sentences(object.String(), &found[i])})
 	}
-	return deletions, err
+	return deletions, nil
 }
 
-// targetOfLog reads TYPE.GROUP/NAME or TYPE.GROUP NAME of a type that is not served any more.
-// Nothing but the words is known of it.
-func targetOfLog(cluster *access.Cluster, args []string) (access.Target, bool) {
+// searchType finds the deletions of a type. That the object went with it is said only if the
+// log tells that there was such an object.
+func searchType(ctx context.Context, log *auditlog.Log, target access.Target, object document.Object) ([]Deletion, error) {
+	definition := target.Resource.GroupResource().String()
+	found, err := log.Deletions(ctx, auditlog.Subject{
+		Group: apiextensionsv1.GroupName, Resource: "customresourcedefinitions", Kind: "CustomResourceDefinition", Name: definition,
+	})
+	if err != nil || len(found) == 0 {
+		return nil, err
+	}
+	mentioned, err := log.Mentions(ctx, subjectOf(target))
+	if err != nil {
+		return nil, err
+	}
+	var deletions []Deletion
+	for i := range found {
+		d := Deletion{Deletion: found[i], Sentences: sentences("its type, CustomResourceDefinition "+definition+",", &found[i])}
+		if !mentioned {
+			d.Presumed = true
+			d.Sentences = append([]string{fmt.Sprintf("if %s was there then, it went with its type", object)}, d.Sentences...)
+		}
+		deletions = append(deletions, d)
+	}
+	return deletions, nil
+}
+
+// targetOfLog is the target as the log alone tells of it.
+func targetOfLog(ctx context.Context, log *auditlog.Log, namespace string, args []string) (access.Target, error) {
 	words := strings.Split(strings.Join(args, "/"), "/")
-	if len(words) != 2 || words[1] == "" {
-		return access.Target{}, false
+	if len(words) != 2 || words[0] == "" || words[1] == "" {
+		return access.Target{}, access.ErrNoTarget
 	}
-	resource := schema.ParseGroupResource(words[0])
-	if resource.Group == "" {
-		return access.Target{}, false
+	found, err := log.Type(ctx, words[0], words[1])
+	if err != nil {
+		return access.Target{}, err
 	}
-	target := access.Target{Name: words[1], Namespace: cluster.Namespace}
-	target.Resource = resource.WithVersion("")
-	target.Kind = schema.GroupVersionKind{Group: resource.Group, Kind: resource.Resource}
-	return target, true
+	target := access.Target{
+		Type: access.Type{
+			Resource: found.Resource, Kind: found.Resource.GroupVersion().WithKind(cmp.Or(found.Kind, found.Resource.Resource)), Namespaced: found.Namespaced,
+		},
+		Name: words[1],
+	}
+	if found.Namespaced {
+		target.Namespace = namespace
+	}
+	return target, nil
 }

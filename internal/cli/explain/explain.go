@@ -5,8 +5,10 @@ package explain
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"slices"
 	"time"
 
@@ -74,15 +76,15 @@ func (o *options) run(ctx context.Context, args []string) error {
 		return err
 	}
 	target, err := cluster.Target(args)
-	if unserved, ok := targetOfLog(cluster, args); err != nil && ok && len(o.auditLog) > 0 {
-		return o.gone(ctx, unserved)
+	if err != nil && len(o.auditLog) > 0 {
+		return o.unknown(ctx, cluster, args, err)
 	}
 	if err != nil {
 		return err
 	}
 	found, err := cluster.Metadata.Resource(target.Resource).Namespace(target.Namespace).Get(ctx, target.Name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
-		return o.gone(ctx, target)
+		return o.gone(ctx, target, stateGone)
 	}
 	if err != nil {
 		return fmt.Errorf("reading %s: %w", target, err)
@@ -112,15 +114,31 @@ func (o *options) write(report *Report) error {
 	})
 }
 
+// unknown explains what the cluster does not know the type of, or cannot be asked about.
+func (o *options) unknown(ctx context.Context, cluster *access.Cluster, args []string, cause error) error {
+	target, err := targetOfLog(ctx, auditlog.New(o.auditLog), cluster.Namespace, args)
+	if err != nil {
+		return fmt.Errorf("%w; %w", cause, err)
+	}
+	if _, unreachable := errors.AsType[*url.Error](cause); !unreachable {
+		return o.gone(ctx, target, stateGone)
+	}
+	fmt.Fprintf(o.streams.ErrOut, "note: the cluster cannot be asked, so that this is what the audit log tells alone: %v\n", cause)
+	if err := o.gone(ctx, target, stateUnknown); err != nil {
+		return err
+	}
+	return exit.After(false, true)
+}
+
 // gone explains from the log alone.
-func (o *options) gone(ctx context.Context, target access.Target) error {
+func (o *options) gone(ctx context.Context, target access.Target, state string) error {
 	if len(o.auditLog) == 0 {
 		return fmt.Errorf("%s does not exist; who deleted it, and why, is in the API server's audit log: --audit-log=FILE", target)
 	}
 	object := document.Object{
 		APIVersion: target.Kind.GroupVersion().String(), Kind: target.Kind.Kind, Namespace: target.Namespace, Name: target.Name,
 	}
-	report := &Report{Explanation: &Explanation{Object: object, State: stateGone}, Incomplete: []inventory.Incomplete{}}
+	report := &Report{Explanation: &Explanation{Object: object, State: state}, Incomplete: []inventory.Incomplete{}}
 	var err error
 	if report.Deletions, err = search(ctx, auditlog.New(o.auditLog), target, object); err != nil {
 		return err
@@ -128,10 +146,14 @@ func (o *options) gone(ctx context.Context, target access.Target) error {
 	if err := o.write(report); err != nil {
 		return err
 	}
-	if len(report.Deletions) == 0 {
+	switch {
+	case len(report.Deletions) == 0:
 		return fmt.Errorf("the audit log does not tell of a deletion of %s: it may be older than the log, or its policy leaves it out", object)
+	case !slices.ContainsFunc(report.Deletions, func(d Deletion) bool { return !d.Presumed }):
+		return fmt.Errorf("the audit log does not tell that there ever was a %s: the name may be wrong, or the log too young", object)
+	default:
+		return nil
 	}
-	return nil
 }
 
 // explainer explains one object that is there.

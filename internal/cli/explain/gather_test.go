@@ -133,10 +133,13 @@ func TestSentences(t *testing.T) {
 	collected := func(refs ...auditlog.Reference) auditlog.Deletion {
 		return auditlog.Deletion{Request: auditlog.Request{Time: noon, User: "gc"}, Verb: "delete", Collector: true, Known: true, References: refs}
 	}
-	looked := func(code int, uid string) auditlog.Deletion {
+	found := func(look auditlog.Look) auditlog.Deletion {
 		r := reference
-		r.Look = &auditlog.Look{Time: noon, Namespace: "a", Code: code, UID: uid}
+		r.Look = &look
 		return collected(r)
+	}
+	looked := func(code int, uid string) auditlog.Deletion {
+		return found(auditlog.Look{Time: noon, Namespace: "a", Code: code, UID: uid})
 	}
 	for name, tc := range map[string]struct {
 		deletion auditlog.Deletion
@@ -151,7 +154,10 @@ func TestSentences(t *testing.T) {
 		}},
 		"not found":    {looked(404, ""), []string{"looked for that owner in namespace a and found none of that name"}},
 		"another one":  {looked(200, "u2"), []string{"and found another one, with uid u2"}},
-		"waiting":      {looked(200, "u1"), []string{"found it waiting for its dependents"}},
+		"waiting":      {found(auditlog.Look{Time: noon, Code: 200, UID: "u1", Deleting: true, Waiting: true}), []string{"found it waiting for its dependents"}},
+		"going":        {found(auditlog.Look{Time: noon, Code: 200, UID: "u1", Deleting: true}), []string{"found it being deleted"}},
+		"there":        {looked(200, "u1"), []string{"found it, not being deleted yet"}},
+		"no look":      {collected(reference), []string{"the log holds neither a deletion of that owner nor a look"}},
 		"no body":      {looked(200, ""), []string{"found one of that name; unless it was waiting for its dependents, it had another uid"}},
 		"not answered": {looked(503, ""), []string{"and was answered 503"}},
 		"no references in the log": {collected(), []string{
@@ -160,6 +166,14 @@ func TestSentences(t *testing.T) {
 		"its namespace went": {
 			auditlog.Deletion{Request: auditlog.Request{Time: noon, User: "nsc"}, Verb: "deletecollection", Namespace: &auditlog.Deletion{Request: auditlog.Request{Time: noon, User: "jane"}, Verb: "delete"}},
 			[]string{"with all others of its type there at once", "its namespace was being deleted", "the namespace was deleted at 2030-05-04T12:00:00Z by jane"},
+		},
+		"it may not have been there": {
+			auditlog.Deletion{Request: auditlog.Request{Time: noon, User: "jane"}, Verb: "deletecollection", Presumed: true},
+			[]string{"if ConfigMap a/c was there then, it went at 2030-05-04T12:00:00Z with all others of its type there: jane deleted them"},
+		},
+		"nor may it have been chosen": {
+			auditlog.Deletion{Request: auditlog.Request{Time: noon, User: "jane"}, Verb: "deletecollection", Presumed: true, Selective: true},
+			[]string{"if ConfigMap a/c was there then and was chosen, it went", "with those of its type there that a selector chose"},
 		},
 		"a log without bodies": {
 			auditlog.Deletion{Request: auditlog.Request{Time: noon}, Collector: true, Looks: []auditlog.Look{{Resource: "widgets", Group: "acme.example", Namespace: "a", Name: "w", Code: 404}}},

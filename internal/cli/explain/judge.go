@@ -119,7 +119,7 @@ func (j judge) foreground(id graph.ID) []Cause {
 			cause.Rule = string(deadlock)
 			cause.Fix = fmt.Sprintf("%s blocks it; %s", j.name(dependent), j.deleteAgain(id))
 		} else if !j.graph.Deleting(dependent) {
-			cause.Fix = "look again in a minute; " + j.collectorFix()
+			cause.Fix = j.patience(j.collectorFix())
 			causes = append(causes, j.unreachable(dependent)...)
 		}
 		if dependent != id {
@@ -137,14 +137,25 @@ func (j judge) noBlocker(id graph.ID) []Cause {
 	if len(j.incomplete) > 0 {
 		message += "; some types could not be read, and a blocker may be among them"
 	}
+	if j.stopped(controllerManager) {
+		return []Cause{{Rule: "E4", Message: message + ": the garbage collector does not run", Fix: j.collectorFix()}}
+	}
 	if !j.twice {
 		return []Cause{{Rule: "E4", Message: message, Fix: "look again in a minute"}}
 	}
 	return []Cause{{
 		Rule:    string(rules.F3),
 		Message: message + ", not some seconds later either: the garbage collector lags behind, or missed an update",
-		Fix:     fmt.Sprintf("%s; or %s", j.deleteAgain(id), j.collectorFix()),
+		Fix:     fmt.Sprintf("%s; if that does not help, %s", j.collectorFix(), j.deleteAgain(id)),
 	}}
+}
+
+// patience is the way out of what ends by itself, unless who ends it does not run.
+func (j judge) patience(fix string) string {
+	if j.stopped(controllerManager) {
+		return fix
+	}
+	return "look again in a minute; " + fix
 }
 
 // orphan is row E5.
@@ -176,7 +187,11 @@ func (j judge) deleteAgain(id graph.ID) string {
 
 // collectorFix is what to do when the collector does not do its work.
 func (j judge) collectorFix() string {
-	return "see that kube-controller-manager runs" + j.whether(controllerManager) + ", and restart it if it does"
+	fix := "see that kube-controller-manager runs" + j.whether(controllerManager)
+	if j.stopped(controllerManager) {
+		return fix + "; it then goes on with the deletion by itself"
+	}
+	return fix + ", and restart it if it does"
 }
 
 // command is a call of kubectl for an object.

@@ -21,18 +21,17 @@ func (p *printer) line(depth int, format string, args ...any) {
 }
 
 func (p *printer) report(r *Report) error {
-	if r.State == stateGone {
-		p.gone(r)
+	p.line(0, "%s", p.strong(heading(r.Explanation)))
+	if r.State == stateGone || r.State == stateUnknown {
+		p.deletions(r)
 		return p.err
 	}
-	p.line(0, "%s", p.strong(heading(r.Explanation)))
 	p.causes(r.Explanation, 1)
 	p.ways(r.Explanation)
 	return p.err
 }
 
-func (p *printer) gone(r *Report) {
-	p.line(0, "%s", p.strong(fmt.Sprintf("%s does not exist", r.Object)))
+func (p *printer) deletions(r *Report) {
 	for i := range r.Deletions {
 		for n, sentence := range r.Deletions[i].Sentences {
 			p.line(1+min(n, 1), "- %s", sentence)
@@ -47,6 +46,10 @@ func heading(e *Explanation) string {
 		finalizers = " [" + strings.Join(e.Finalizers, ", ") + "]"
 	}
 	switch {
+	case e.State == stateGone:
+		return fmt.Sprintf("%s does not exist", e.Object)
+	case e.State == stateUnknown:
+		return fmt.Sprintf("%s, of which the cluster cannot be asked whether it exists", e.Object)
 	case e.Told:
 		return fmt.Sprintf("%s, see above", e.Object)
 	case e.State == stateStuck:

@@ -22,6 +22,7 @@ const (
 	stateTerminating = "terminating" // it is being deleted and within its time
 	stateStuck       = "stuck"       // it is being deleted and does not go
 	stateGone        = "gone"        // it does not exist
+	stateUnknown     = "unknown"     // the cluster cannot be asked
 )
 
 // Explanation says why an object is still there.

@@ -101,11 +101,7 @@ func (f *finder) items(ctx context.Context) []Item {
 		if slices.Contains(look.Found.Finalizers, metav1.FinalizerDeleteDependents) {
 			f.foreground = append(f.foreground, look.ID)
 		}
-		finalizers := list(look.Found.Finalizers)
-		if f.survey.Graph.IsNamespace(look.ID) {
-			finalizers = append(finalizers, f.specFinalizers(ctx, look.ID)...)
-		}
-		items = append(items, Item{Object: document.ObjectOf(f.survey.Graph, look.ID), Finalizers: finalizers})
+		items = append(items, Item{Object: document.ObjectOf(f.survey.Graph, look.ID), Finalizers: f.finalizers(ctx, look)})
 	}
 	return items
 }
@@ -118,6 +114,15 @@ func isStuck(g *graph.Graph, look access.Look, now time.Time) bool {
 	}
 	apiVersion, kind, _ := g.Kind(look.ID)
 	return apiVersion != "v1" || kind != "Pod" || now.After(look.Found.DeletionTimestamp.Time)
+}
+
+// finalizers are all that an object has. A Namespace has some of its own kind.
+func (f *finder) finalizers(ctx context.Context, look access.Look) []string {
+	finalizers := list(look.Found.Finalizers)
+	if f.survey.Graph.IsNamespace(look.ID) {
+		finalizers = append(finalizers, f.specFinalizers(ctx, look.ID)...)
+	}
+	return finalizers
 }
 
 // specFinalizers are in no metadata, so that the Namespace is read whole.
@@ -155,11 +160,23 @@ func (f *finder) blockers(ctx context.Context) []Blocker {
 			f.fail(look.ID, look.Err)
 			continue
 		}
-		if look.Found != nil {
-			blockers = append(blockers, blockersIn(g, look, owners)...)
+		if look.Found == nil {
+			continue
+		}
+		if found := blockersIn(g, look, owners); len(found) > 0 {
+			blockers = append(blockers, found...)
+			f.hold(ctx, look, blockers[len(blockers)-len(found):])
 		}
 	}
 	return blockers
+}
+
+// hold tells what holds the blockers, which are the references of one object.
+func (f *finder) hold(ctx context.Context, look access.Look, blockers []Blocker) {
+	finalizers := f.finalizers(ctx, look)
+	for i := range blockers {
+		blockers[i].Finalizers = finalizers
+	}
 }
 
 // blockersIn are the references of one object that block one of the owners now.
@@ -172,7 +189,7 @@ func blockersIn(g *graph.Graph, look access.Look, owners map[graph.ID]bool) []Bl
 		}
 		blockers = append(blockers, Blocker{
 			Object: document.ObjectOf(g, look.ID), Owner: document.ObjectOf(g, owner),
-			Reference: Reference{Index: i}, Finalizers: list(look.Found.Finalizers),
+			Reference: Reference{Index: i},
 		})
 	}
 	return blockers
