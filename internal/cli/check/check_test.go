@@ -156,7 +156,7 @@ func TestCheck_Unreadable(t *testing.T) {
 	if len(report.Findings) != 3 || report.Summary.Error != 3 || report.Summary.Incomplete != 4 {
 		t.Errorf("found %+v", report.Findings)
 	}
-	want := map[string]string{broken: "mapping values", numeric: "the metadata of ConfigMap number: ", missing: "does not exist", "stdin": "the metadata of ConfigMap number: "}
+	want := map[string]string{broken: "mapping values", numeric: "the metadata of ConfigMap number: json: cannot unmarshal number into Go struct field OwnerReference.metadata.ownerReferences.uid", missing: "does not exist", "stdin": "the metadata of ConfigMap number: "}
 	for _, gap := range report.Incomplete {
 		if words := want[gap.Resource]; words == "" || !strings.Contains(gap.Reason, words) {
 			t.Errorf("%s: %q is not in %q", gap.Resource, words, gap.Reason)

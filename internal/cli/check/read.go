@@ -2,6 +2,7 @@ package check
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -149,11 +150,14 @@ func wrongIn(object map[string]any) (errs []error) {
 			errs = append(errs, wrongIn(object)...)
 		}
 	}
-	err := runtime.DefaultUnstructuredConverter.FromUnstructured(object, &metav1.PartialObjectMetadata{})
+	text, err := json.Marshal(object)
+	if err == nil {
+		err = json.Unmarshal(text, &metav1.PartialObjectMetadata{}) // which names the field
+	}
 	if err == nil || len(items) > 0 {
 		return errs
 	}
 	o := unstructured.Unstructured{Object: object}
 	name := document.Object{Kind: o.GetKind(), Namespace: o.GetNamespace(), Name: o.GetName()}
-	return append(errs, fmt.Errorf("the metadata of %s: %w; quote what has to be text", name, err))
+	return append(errs, fmt.Errorf("the metadata of %s: %w", name, err))
 }
