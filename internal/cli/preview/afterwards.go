@@ -131,9 +131,10 @@ func (d *deletion) causes(id graph.ID) []moment {
 	number, last := d.graph.ReferenceRange(id)
 	for ; number < last; number++ {
 		if owner := d.graph.Edge(number).Owner; !d.graph.Virtual(owner) {
-			// An owner in foreground deletion takes its dependents along before it goes; where
-			// that is open it does so when it goes.
-			causes = append(causes, moment{owner, now == fateOpen || !d.later.released[owner]})
+			// An owner that comes to wait takes its dependents along before it goes. Where that
+			// is open, or it waits already and has not, it does so when it goes.
+			waits := d.later.released[owner] && !d.graph.Deleting(owner)
+			causes = append(causes, moment{owner, now == fateOpen || !waits})
 		}
 	}
 	return causes

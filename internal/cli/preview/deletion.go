@@ -64,7 +64,7 @@ func predict(r request) *deletion {
 // play plays the deletion with the finalizers of others off some objects. A definition takes
 // the objects of its kind along, each of them deleted as if nobody had said how (E7).
 func play(r request, free []graph.ID) *deletion {
-	before := []rules.Event{rules.Unread(r.unread...), rules.Unheld(free...)}
+	before := []rules.Event{rules.Unread(r.unread...), rules.Reconsidered(r.unsettled()...), rules.Unheld(free...)}
 	events := append(slices.Clone(before), rules.Deleted(r.policy, r.targets...))
 	for _, definition := range r.targets {
 		if objects := r.instances[definition]; len(objects) > 0 {
@@ -135,37 +135,53 @@ func spread(from []graph.ID, next func(graph.ID) []graph.ID, take func(graph.ID)
 	return taken
 }
 
+// unsettled are, below the targets, the objects in foreground deletion and their dependents:
+// whether the collector has come to them already, or never will by itself, nobody can see.
+func (r request) unsettled() []graph.ID {
+	var unsettled []graph.ID
+	for _, id := range spread(r.targets, r.below, func(graph.ID) bool { return true }) {
+		if !r.graph.Deleting(id) || !slices.Contains(r.graph.Finalizers(id), metav1.FinalizerDeleteDependents) {
+			continue
+		}
+		unsettled = append(unsettled, id)
+		for _, number := range r.graph.Dependents(id) {
+			unsettled = append(unsettled, r.graph.Edge(int(number)).Dependent)
+		}
+	}
+	return unsettled
+}
+
 // below are the dependents of an object, the objects of a kind that go with its definition,
 // and what is in a namespace; one of them may be there twice.
-func (d *deletion) below(id graph.ID) []graph.ID {
-	below := slices.Clone(d.instances[id])
-	for _, number := range d.graph.Dependents(id) {
-		below = append(below, d.graph.Edge(int(number)).Dependent)
+func (r request) below(id graph.ID) []graph.ID {
+	below := slices.Clone(r.instances[id])
+	for _, number := range r.graph.Dependents(id) {
+		below = append(below, r.graph.Edge(int(number)).Dependent)
 	}
-	return append(below, d.contents(id)...)
+	return append(below, r.contents(id)...)
 }
 
 // above are the owners of an object, and its namespace.
-func (d *deletion) above(id graph.ID) []graph.ID {
+func (r request) above(id graph.ID) []graph.ID {
 	var above []graph.ID
-	first, last := d.graph.ReferenceRange(id)
+	first, last := r.graph.ReferenceRange(id)
 	for number := first; number < last; number++ {
-		if owner := d.graph.Edge(number).Owner; !d.graph.Virtual(owner) {
+		if owner := r.graph.Edge(number).Owner; !r.graph.Virtual(owner) {
 			above = append(above, owner)
 		}
 	}
-	if namespace, ok := d.places.namespaces[d.graph.Namespace(id)]; ok {
+	if namespace, ok := r.places.namespaces[r.graph.Namespace(id)]; ok {
 		above = append(above, namespace)
 	}
 	return above
 }
 
 // contents is what is in a namespace.
-func (d *deletion) contents(id graph.ID) []graph.ID {
-	if !d.graph.IsNamespace(id) {
+func (r request) contents(id graph.ID) []graph.ID {
+	if !r.graph.IsNamespace(id) {
 		return nil
 	}
-	return d.places.contents[d.graph.Name(id)]
+	return r.places.contents[r.graph.Name(id)]
 }
 
 // places says, by the names of namespaces, what is in them, and which objects they are.
