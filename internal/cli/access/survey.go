@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -59,11 +60,30 @@ func LacksNamespace(s *inventory.Survey, namespace string) bool {
 	return !ok
 }
 
-// NoteGaps tells on the error stream what could not be read.
+// mostGaps is how many gaps are told one by one.
+const mostGaps = 3
+
+// NoteGaps tells on the error stream what could not be read. Somebody with few permissions
+// may read hardly anything, which is told on one line.
 func NoteGaps(errOut io.Writer, gaps []inventory.Incomplete) {
-	for _, gap := range gaps {
-		fmt.Fprintf(errOut, "note: %s could not be read, and may hold more: %s\n", gap.Resource, gap.Reason)
+	if len(gaps) <= mostGaps {
+		for _, gap := range gaps {
+			fmt.Fprintf(errOut, "note: %s could not be read, and may hold more: %s\n", gap.Resource, gap.Reason)
+		}
+		return
 	}
+	var resources []string
+	for _, gap := range gaps {
+		if !slices.Contains(resources, gap.Resource) {
+			resources = append(resources, gap.Resource)
+		}
+	}
+	more := ""
+	if left := len(resources) - mostGaps; left > 0 {
+		more = fmt.Sprintf(" and %d more", left)
+	}
+	fmt.Fprintf(errOut, "note: types that could not be read, and may hold more: %d (%s%s); the first: %s; -o json tells all reasons\n",
+		len(resources), strings.Join(resources[:min(len(resources), mostGaps)], ", "), more, gaps[0].Reason)
 }
 
 // Find finds a target in a survey, by the uid that it has now.

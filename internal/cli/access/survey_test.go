@@ -1,6 +1,7 @@
 package access
 
 import (
+	"strings"
 	"testing"
 
 	"labhub.io/teamspace/inventory"
@@ -22,6 +23,33 @@ func TestLacksNamespace(t *testing.T) {
 		if LacksNamespace(unread, namespace) {
 			t.Errorf("%q: it is not there, although namespaces could not be read", namespace)
 		}
+	}
+}
+
+func TestNoteGaps(t *testing.T) {
+	gaps := func(resources ...string) []inventory.Incomplete {
+		var list []inventory.Incomplete
+		for _, resource := range resources {
+			list = append(list, inventory.Incomplete{Resource: resource, Reason: "forbidden " + resource})
+		}
+		return list
+	}
+	for name, tc := range map[string]struct {
+		gaps []inventory.Incomplete
+		want string
+	}{
+		"none":           {nil, ""},
+		"a few":          {gaps("a", "b"), "note: a could not be read, and may hold more: forbidden a\nnote: b could not be read, and may hold more: forbidden b\n"},
+		"many":           {gaps("a", "b", "c", "d", "d", "e"), "note: types that could not be read, and may hold more: 5 (a, b, c and 2 more); the first: forbidden a; -o json tells all reasons\n"},
+		"one many times": {gaps("a", "a", "a", "a"), "note: types that could not be read, and may hold more: 1 (a); the first: forbidden a; -o json tells all reasons\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var out strings.Builder
+			NoteGaps(&out, tc.gaps)
+			if out.String() != tc.want {
+				t.Errorf("got %q, want %q", out.String(), tc.want)
+			}
+		})
 	}
 }
 
