@@ -52,6 +52,18 @@ func TestSpellings(t *testing.T) {
 	}
 }
 
+// TestServerAway: there is one line, and that says it.
+func TestServerAway(t *testing.T) {
+	t.Parallel()
+	w := lab.World(t)
+	for _, words := range []string{"explain site/s", "tree site/s", "preview delete site/s", "stuck sites"} {
+		report := w.Plugin(t, append(strings.Fields(words), "--server=https://127.0.0.1:1")...)
+		if report.Code != 2 || !strings.HasPrefix(report.Err, "error: ") || strings.Count(report.Err, "\n") != 1 {
+			t.Errorf("%s: %+v", words, report)
+		}
+	}
+}
+
 // TestCompletion: types and names are offered as the shell's scripts ask for them.
 func TestCompletion(t *testing.T) {
 	t.Parallel()
