@@ -29,6 +29,10 @@ func TestC31(t *testing.T) {
 		"(E7)", "Lever c31/l is being deleted", "finalizer acme.example/cleanup", "no running workload found for the group acme.example",
 		"re-install the operator of acme.example", "kubectl -n c31 patch levers.c31.example/l --type=json -p '",
 	}, "customresourcedefinition/levers.c31.example")
+	marked := w.Plugin(t, "explain", "lever/l", "-n", ns, "--audit-log="+w.AuditLog())
+	if !strings.Contains(marked.Out, "its type, CustomResourceDefinition levers.c31.example, was deleted at ") {
+		t.Errorf("who has deleted it: %+v", marked)
+	}
 	// The last resort is one.
 	report := w.Plugin(t, "explain", "lever/l", "-n", ns)
 	_, after, _ := strings.Cut(report.Out, "kubectl -n c31 patch levers.c31.example/l --type=json -p '")
@@ -82,7 +86,8 @@ func TestC53(t *testing.T) {
 		}
 	}
 	deleteWith(t, w, "background", "widget", "w", "-n", ns)
-	awaitExplained(t, w, []string{"c53.example/one (set by m1, m2)"}, "widget/w", "-n", ns)
+	awaitExplained(t, w, []string{"c53.example/one (set by m1, m2)", "Widget c53/w was marked as being deleted at ", "by sandbox-admin with propagationPolicy Background"},
+		"widget/w", "-n", ns, "--audit-log="+w.AuditLog())
 }
 
 // TestC21: a webhook configuration that a Deployment owns blocks its foreground deletion for

@@ -52,6 +52,18 @@ func TestSpellings(t *testing.T) {
 	}
 }
 
+// TestServerAway: there is one line, and that says it.
+func TestServerAway(t *testing.T) {
+	t.Parallel()
+	w := lab.World(t)
+	for _, words := range []string{"explain site/s", "tree site/s", "preview delete site/s", "stuck sites"} {
+		report := w.Plugin(t, append(strings.Fields(words), "--server=https://127.0.0.1:1")...)
+		if report.Code != 2 || !strings.HasPrefix(report.Err, "error: ") || strings.Count(report.Err, "\n") != 1 {
+			t.Errorf("%s: %+v", words, report)
+		}
+	}
+}
+
 // TestCompletion: types and names are offered as the shell's scripts ask for them.
 func TestCompletion(t *testing.T) {
 	t.Parallel()
@@ -84,25 +96,25 @@ func TestGoneType(t *testing.T) {
 	t.Parallel()
 	w := lab.World(t)
 	ns := namespace(t, w, "gone-type")
-	define(t, w, live.Definition{Group: "gonetype.example", Kind: "Lever", Namespaced: true, Versions: []live.Version{{Name: "v1"}}})
-	lever := create(t, w, "gonetype.example/v1", "Lever", ns, "l")
-	w.MustKubectl(t, "delete", "crd", "levers.gonetype.example")
-	w.AwaitGone(t, lever)
+	define(t, w, live.Definition{Group: "gonetype.example", Kind: "Crank", Namespaced: true, Versions: []live.Version{{Name: "v1"}}})
+	crank := create(t, w, "gonetype.example/v1", "Crank", ns, "l")
+	w.MustKubectl(t, "delete", "crd", "cranks.gonetype.example")
+	w.AwaitGone(t, crank)
 	log := copyLog(t, w)
-	for _, words := range []string{"levers.gonetype.example/l", "lever/l", "levers l", "Lever.gonetype.example l", "levers.v1.gonetype.example/l"} {
+	for _, words := range []string{"cranks.gonetype.example/l", "crank/l", "cranks l", "Crank.gonetype.example l", "cranks.v1.gonetype.example/l"} {
 		out := w.MustPlugin(t, 0, append([]string{"explain", "-n", ns, "--audit-log=" + log}, strings.Fields(words)...)...)
-		if err := lacks(out, []string{"gone-type/l does not exist", "its type, CustomResourceDefinition levers.gonetype.example, was deleted at ", "by sandbox-admin"}); err != nil {
+		if err := lacks(out, []string{"gone-type/l does not exist", "its type, CustomResourceDefinition cranks.gonetype.example, was deleted at ", "by sandbox-admin"}); err != nil {
 			t.Errorf("%s: %v", words, err)
 		}
 	}
-	if report := w.Plugin(t, "explain", "lever/never", "-n", ns, "--audit-log="+log); report.Code != 2 || !strings.Contains(report.Out, "if levers gone-type/never was there then") && !strings.Contains(report.Out, "if Lever gone-type/never was there then") {
+	if report := w.Plugin(t, "explain", "crank/never", "-n", ns, "--audit-log="+log); report.Code != 2 || !strings.Contains(report.Out, "if cranks gone-type/never was there then") && !strings.Contains(report.Out, "if Crank gone-type/never was there then") {
 		t.Errorf("what never was: %+v", report)
 	}
 	if report := w.Plugin(t, "explain", "nosuch/l", "-n", ns, "--audit-log="+log); report.Code != 2 || !strings.Contains(report.Err, `does not tell of a type "nosuch"`) {
 		t.Errorf("a type that never was: %+v", report)
 	}
-	away := w.Plugin(t, "explain", "lever/l", "-n", ns, "--audit-log="+log, "--server=https://127.0.0.1:1")
-	if err := lacks(away.Out, []string{"of which the cluster cannot be asked whether it exists", "its type, CustomResourceDefinition levers.gonetype.example, was deleted at "}); err != nil || away.Code != 2 {
+	away := w.Plugin(t, "explain", "crank/l", "-n", ns, "--audit-log="+log, "--server=https://127.0.0.1:1")
+	if err := lacks(away.Out, []string{"of which the cluster cannot be asked whether it exists", "its type, CustomResourceDefinition cranks.gonetype.example, was deleted at "}); err != nil || away.Code != 2 {
 		t.Errorf("with the server away: %+v, %v", away, err)
 	}
 }

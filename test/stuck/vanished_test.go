@@ -94,6 +94,29 @@ func TestVanished(t *testing.T) {
 			t.Errorf("%+v", report)
 		}
 	})
+	t.Run("on the standard input, and twice", func(t *testing.T) {
+		log, err := os.Open(whole)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer log.Close()
+		report := w.PluginWith(t, log, "explain", "namespace/vanished", "--audit-log=-", "--audit-log="+whole)
+		if report.Code != 0 || strings.Count(report.Out, "- Namespace vanished was deleted at ") != 1 {
+			t.Errorf("%+v", report)
+		}
+	})
+	t.Run("what is no log", func(t *testing.T) {
+		report := w.Plugin(t, "explain", "namespace/vanished", "--audit-log=main_test.go")
+		if report.Code != 2 || !strings.Contains(report.Err, "main_test.go: not an audit log of Kubernetes (JSON lines)") {
+			t.Errorf("%+v", report)
+		}
+	})
+	t.Run("what never was", func(t *testing.T) {
+		report := w.Plugin(t, "explain", "cm/never", "-n", "vanished", "--audit-log="+whole)
+		if report.Code != 2 || !strings.Contains(report.Out, "if ConfigMap vanished/never was there then, it went at ") {
+			t.Errorf("%+v", report)
+		}
+	})
 	t.Run("without a log", func(t *testing.T) {
 		report := w.Plugin(t, "explain", "namespace/vanished")
 		if report.Code != 2 || !strings.Contains(report.Err, "--audit-log") {

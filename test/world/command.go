@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"strings"
@@ -142,9 +143,15 @@ type Report struct {
 // Plugin runs kubectl-teamspace as administrator.
 func (w *World) Plugin(t testing.TB, args ...string) Report {
 	t.Helper()
+	return w.PluginWith(t, nil, args...)
+}
+
+// PluginWith runs kubectl-teamspace with a standard input.
+func (w *World) PluginWith(t testing.TB, in io.Reader, args ...string) Report {
+	t.Helper()
 	var out, errOut strings.Builder
 	cmd := exec.CommandContext(t.Context(), w.binary("kubectl-teamspace"), append([]string{"--kubeconfig=" + w.kubeconfig()}, args...)...)
-	cmd.Stdout, cmd.Stderr = &out, &errOut
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, &out, &errOut
 	err := cmd.Run()
 	if _, ended := errors.AsType[*exec.ExitError](err); err != nil && !ended {
 		t.Fatalf("running kubectl-teamspace: %v", err)

@@ -60,24 +60,30 @@ func LacksNamespace(s *inventory.Survey, namespace string) bool {
 	return !ok
 }
 
-// fewGaps is how many gaps are told one by one. Who may read little would lose the report
-// among them; all are in the document.
-const fewGaps = 3
+// mostGaps is how many gaps are told one by one.
+const mostGaps = 3
 
-// NoteGaps tells on the error stream what could not be read.
+// NoteGaps tells on the error stream what could not be read. Somebody with few permissions
+// may read hardly anything, which is told on one line.
 func NoteGaps(errOut io.Writer, gaps []inventory.Incomplete) {
-	if len(gaps) > fewGaps {
-		var first []string
-		for _, gap := range gaps[:fewGaps] {
-			first = append(first, gap.Resource)
+	if len(gaps) <= mostGaps {
+		for _, gap := range gaps {
+			fmt.Fprintf(errOut, "note: %s could not be read, and may hold more: %s\n", gap.Resource, gap.Reason)
 		}
-		fmt.Fprintf(errOut, "note: %s and %d others, %d in all, could not be read, and may hold more; -o json has the reason of each\n",
-			strings.Join(first, ", "), len(gaps)-fewGaps, len(gaps))
 		return
 	}
+	var resources []string
 	for _, gap := range gaps {
-		fmt.Fprintf(errOut, "note: %s could not be read, and may hold more: %s\n", gap.Resource, gap.Reason)
+		if !slices.Contains(resources, gap.Resource) {
+			resources = append(resources, gap.Resource)
+		}
 	}
+	more := ""
+	if left := len(resources) - mostGaps; left > 0 {
+		more = fmt.Sprintf(" and %d more", left)
+	}
+	fmt.Fprintf(errOut, "note: types that could not be read, and may hold more: %d (%s%s); the first: %s; -o json tells all reasons\n",
+		len(resources), strings.Join(resources[:min(len(resources), mostGaps)], ", "), more, gaps[0].Reason)
 }
 
 // Find finds a target in a survey, by the uid that it has now.

@@ -26,21 +26,28 @@ func TestLacksNamespace(t *testing.T) {
 	}
 }
 
-// TestNoteGaps: a few gaps are told with their reasons, many in one line.
 func TestNoteGaps(t *testing.T) {
-	gaps := []inventory.Incomplete{{Resource: "a", Reason: "boom"}, {Resource: "b", Reason: "boom"}, {Resource: "c", Reason: "boom"}, {Resource: "d", Reason: "boom"}, {Resource: "e", Reason: "boom"}}
+	gaps := func(resources ...string) []inventory.Incomplete {
+		var list []inventory.Incomplete
+		for _, resource := range resources {
+			list = append(list, inventory.Incomplete{Resource: resource, Reason: "forbidden " + resource})
+		}
+		return list
+	}
 	for name, tc := range map[string]struct {
 		gaps []inventory.Incomplete
 		want string
 	}{
-		"none": {nil, ""},
-		"few":  {gaps[:2], "note: a could not be read, and may hold more: boom\nnote: b could not be read, and may hold more: boom\n"},
-		"many": {gaps, "note: a, b, c and 2 others, 5 in all, could not be read, and may hold more; -o json has the reason of each\n"},
+		"none":           {nil, ""},
+		"a few":          {gaps("a", "b"), "note: a could not be read, and may hold more: forbidden a\nnote: b could not be read, and may hold more: forbidden b\n"},
+		"many":           {gaps("a", "b", "c", "d", "d", "e"), "note: types that could not be read, and may hold more: 5 (a, b, c and 2 more); the first: forbidden a; -o json tells all reasons\n"},
+		"one many times": {gaps("a", "a", "a", "a"), "note: types that could not be read, and may hold more: 1 (a); the first: forbidden a; -o json tells all reasons\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out strings.Builder
-			if NoteGaps(&out, tc.gaps); out.String() != tc.want {
-				t.Errorf("said %q", out.String())
+			NoteGaps(&out, tc.gaps)
+			if out.String() != tc.want {
+				t.Errorf("got %q, want %q", out.String(), tc.want)
 			}
 		})
 	}

@@ -163,23 +163,18 @@ func (l *Log) each(ctx context.Context, matches func(line []byte) bool, do func(
 const buffer = 1 << 20
 
 func eachLine(ctx context.Context, in io.Reader, matches func(line []byte) bool, do func(*event)) error {
-	reader := bufio.NewReaderSize(in, buffer)
+	reader, err := contentOf(in)
+	if err != nil {
+		return err
+	}
 	for number := 1; ; number++ {
 		line, err := readLine(reader)
 		last := errors.Is(err, io.EOF)
 		if err != nil && !last {
 			return err
 		}
-		if matches(line) {
-			var e event
-			decodeErr := json.Unmarshal(line, &e)
-			switch {
-			case decodeErr == nil:
-				e.complete()
-				do(&e)
-			case !last:
-				return fmt.Errorf("line %d is no audit event: %w", number, decodeErr)
-			}
+		if err := seeLine(line, number, last, matches, do); err != nil {
+			return err
 		}
 		if last {
 			return nil
@@ -187,6 +182,28 @@ func eachLine(ctx context.Context, in io.Reader, matches func(line []byte) bool,
 		if number%1000 == 0 && ctx.Err() != nil {
 			return ctx.Err()
 		}
+	}
+}
+
+func seeLine(line []byte, number int, last bool, matches func(line []byte) bool, do func(*event)) error {
+	cutOff := last && bytes.HasPrefix(line, []byte("{"))
+	if number == 1 && len(line) > 0 && !isEvent(line) && !cutOff {
+		return ErrNoLog
+	}
+	if !matches(line) {
+		return nil
+	}
+	var e event
+	err := json.Unmarshal(line, &e)
+	switch {
+	case err == nil:
+		e.complete()
+		do(&e)
+		return nil
+	case last:
+		return nil
+	default:
+		return fmt.Errorf("line %d is no audit event: %w", number, err)
 	}
 }
 

@@ -1,6 +1,9 @@
 package auditlog
 
 import (
+	"bytes"
+	"compress/gzip"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -270,6 +273,58 @@ func TestLog_Files(t *testing.T) {
 	}
 	if _, err := logOf(t, "\"c\" is no event\n"+story()).Deletions(t.Context(), configMap); err == nil {
 		t.Error("a line in the middle that is no event is no error")
+	}
+}
+
+// TestLog_Wrong: what is no audit log is not taken for one that tells of nothing.
+func TestLog_Wrong(t *testing.T) {
+	for name, text := range map[string]string{
+		"plain text":      "I0504 12:00:00 a log of something\n",
+		"another kind":    `{"kind":"Event","apiVersion":"v1","metadata":{"name":"c"}}` + "\n",
+		"JSON that is no": "[]\n",
+		"no line at all":  "a log of something",
+	} {
+		if _, err := logOf(t, text).Deletions(t.Context(), configMap); !errors.Is(err, ErrNoLog) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestLog_Compressed: the API server compresses what it rotates.
+func TestLog_Compressed(t *testing.T) {
+	var packed bytes.Buffer
+	w := gzip.NewWriter(&packed)
+	if _, err := w.Write([]byte(story())); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	found, err := logOf(t, packed.String()).Deletions(t.Context(), configMap)
+	if err != nil || len(found) != 1 {
+		t.Errorf("%+v, %v", found, err)
+	}
+}
+
+// TestLog_Overlap: what stands in two files is counted once.
+func TestLog_Overlap(t *testing.T) {
+	made := line(2, "create", "configmaps", "a/c", admin, 201, "")
+	log := made + line(8, "delete", "configmaps", "a/c", admin, 200, `"auditID":"x"`) + made + line(9, "deletecollection", "configmaps", "a/", admin, 200, `"auditID":"y"`)
+	found, err := logOf(t, log, log).Deletions(t.Context(), configMap)
+	if err != nil || len(found) != 2 {
+		t.Errorf("%+v, %v", found, err)
+	}
+}
+
+func TestSpool(t *testing.T) {
+	name, err := Spool(strings.NewReader(story()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.Remove(name)
+	found, err := New([]string{name}).Deletions(t.Context(), configMap)
+	if err != nil || len(found) != 1 {
+		t.Errorf("%+v, %v", found, err)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 // event is a line of an audit log, as far as it is of use here.
 type event struct {
+	ID    string    `json:"auditID"`
 	Stage string    `json:"stage"`
 	Verb  string    `json:"verb"`
 	Time  time.Time `json:"stageTimestamp"`

@@ -37,14 +37,14 @@ func (l *Log) Deletions(ctx context.Context, s Subject) ([]Deletion, error) {
 
 // Mentions reports whether the log tells of the subject as of something that was there.
 func (l *Log) Mentions(ctx context.Context, s Subject) (bool, error) {
-	p := pass{subject: s, written: map[types.UID]Request{}}
+	p := pass{subject: s, written: map[types.UID]Request{}, counted: map[string]bool{}}
 	err := l.each(ctx, p.matches, p.see)
 	return p.exists, err
 }
 
 // pass reads the log once.
 func (l *Log) pass(ctx context.Context, s Subject) ([]Deletion, error) {
-	p := pass{subject: s, written: map[types.UID]Request{}}
+	p := pass{subject: s, written: map[types.UID]Request{}, counted: map[string]bool{}}
 	err := l.each(ctx, p.matches, p.see)
 	return p.deletions, err
 }
@@ -120,6 +120,7 @@ type pass struct {
 
 	deleting  bool
 	deletions []Deletion
+	counted   map[string]bool // the requests among them: files of a log may overlap
 }
 
 // matches is quick, and lets through all lines that may be of use: most lines of a log are
@@ -158,10 +159,9 @@ func (p *pass) seeCollection(e *event) {
 	listed, known := e.lists(p.subject.Namespace, p.subject.Name)
 	selective := e.selective()
 	presumed := !listed && (selective || !p.exists)
-	if known && !listed || p.deleting || presumed && p.presumed(e) {
+	if known && !listed || presumed && p.presumed(e) || !p.seeDeletion(e) {
 		return
 	}
-	p.seeDeletion(e)
 	d := &p.deletions[len(p.deletions)-1]
 	d.Presumed, d.Selective = presumed, selective
 	p.deleting = !presumed
@@ -205,12 +205,17 @@ func (p *pass) seeState(e *event) {
 }
 
 // seeDeletion notes a deletion. A second DELETE of what is being deleted is none: the first
-// one counts, unless the subject was made again in between.
-func (p *pass) seeDeletion(e *event) {
+// one counts, unless the subject was made again in between. It returns false for what is no
+// further deletion.
+func (p *pass) seeDeletion(e *event) bool {
 	if p.deleting {
-		return
+		return false
 	}
 	p.deleting = true
+	if e.ID != "" && p.counted[e.ID] {
+		return false
+	}
+	p.counted[e.ID] = true
 	p.exists = p.exists || e.Verb == "delete"
 	d := Deletion{
 		Request: requestOf(e), Verb: e.Verb, Collector: e.byCollector(), Known: p.known,
@@ -230,6 +235,7 @@ func (p *pass) seeDeletion(e *event) {
 		d.Looks = p.looksBefore(e.Time)
 	}
 	p.deletions = append(p.deletions, d)
+	return true
 }
 
 // lookFor is the look of the collector for the owner of a reference by which it decided on

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,7 +24,7 @@ type Deletion struct {
 }
 
 func sentences(object string, d *auditlog.Deletion) []string {
-	list := []string{deleted(object, d)}
+	list := []string{deleted(object, "was deleted", d)}
 	switch {
 	case d.Namespace != nil:
 		list = append(list, "its namespace was being deleted")
@@ -43,7 +44,7 @@ func sentences(object string, d *auditlog.Deletion) []string {
 
 // deleted says who deleted an object. Of a deletion of many it is said that the object was
 // among them only if the log tells so.
-func deleted(object string, d *auditlog.Deletion) string {
+func deleted(object, done string, d *auditlog.Deletion) string {
 	who := d.User
 	if d.Collector {
 		who = "the garbage collector (" + d.User + ")"
@@ -63,7 +64,7 @@ func deleted(object string, d *auditlog.Deletion) string {
 	case d.Verb == "deletecollection":
 		how += ", with " + others + " at once"
 	}
-	return fmt.Sprintf("%s was deleted at %s by %s%s", object, at(d.Time), who, how)
+	return fmt.Sprintf("%s %s at %s by %s%s", object, done, at(d.Time), who, how)
 }
 
 // reason says what the collector made of one reference.
@@ -144,7 +145,7 @@ func search(ctx context.Context, log *auditlog.Log, target access.Target, object
 		return nil, err
 	}
 	if len(found) == 0 && strings.Contains(target.Resource.Group, ".") {
-		return searchType(ctx, log, target, object)
+		return searchType(ctx, log, target, object, false)
 	}
 	var deletions []Deletion
 	for i := range found {
@@ -153,9 +154,39 @@ func search(ctx context.Context, log *auditlog.Log, target access.Target, object
 	return deletions, nil
 }
 
-// searchType finds the deletions of a type. That the object went with it is said only if the
-// log tells that there was such an object.
-func searchType(ctx context.Context, log *auditlog.Log, target access.Target, object document.Object) ([]Deletion, error) {
+// searchMark finds who has marked an object as being deleted that is still there: what was
+// deleted before it was made was another one.
+func searchMark(ctx context.Context, log *auditlog.Log, target access.Target, object document.Object, created time.Time) ([]Deletion, error) {
+	found, err := log.Deletions(ctx, subjectOf(target))
+	if err != nil {
+		return nil, err
+	}
+	found = slices.DeleteFunc(found, func(d auditlog.Deletion) bool { return d.Time.Before(created) })
+	if len(found) == 0 && strings.Contains(target.Resource.Group, ".") {
+		return searchTypeMark(ctx, log, target, object, created)
+	}
+	for i := range found {
+		if found[i].Presumed && found[i].Selective {
+			continue // it may not have been chosen
+		}
+		found[i].Presumed = false // it is marked, and so it was there
+		d := Deletion{Deletion: found[i], Sentences: sentences(object.String(), &found[i])}
+		d.Sentences[0] = deleted(object.String(), "was marked as being deleted", &d.Deletion)
+		return []Deletion{d}, nil
+	}
+	return nil, nil
+}
+
+// searchTypeMark finds who has deleted the type of an object that is still there, and so has
+// marked the object, too.
+func searchTypeMark(ctx context.Context, log *auditlog.Log, target access.Target, object document.Object, created time.Time) ([]Deletion, error) {
+	deletions, err := searchType(ctx, log, target, object, true)
+	return slices.DeleteFunc(deletions, func(d Deletion) bool { return d.Time.Before(created) }), err
+}
+
+// searchType finds the deletions of a type. That the object went with it is said only if it
+// is known or the log tells that there was such an object.
+func searchType(ctx context.Context, log *auditlog.Log, target access.Target, object document.Object, known bool) ([]Deletion, error) {
 	definition := target.Resource.GroupResource().String()
 	found, err := log.Deletions(ctx, auditlog.Subject{
 		Group: apiextensionsv1.GroupName, Resource: "customresourcedefinitions", Kind: "CustomResourceDefinition", Name: definition,
@@ -170,7 +201,7 @@ func searchType(ctx context.Context, log *auditlog.Log, target access.Target, ob
 	var deletions []Deletion
 	for i := range found {
 		d := Deletion{Deletion: found[i], Sentences: sentences("its type, CustomResourceDefinition "+definition+",", &found[i])}
-		if !mentioned {
+		if !known && !mentioned {
 			d.Presumed = true
 			d.Sentences = append([]string{fmt.Sprintf("if %s was there then, it went with its type", object)}, d.Sentences...)
 		}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+	"os"
 	"slices"
 	"time"
 
@@ -49,8 +50,8 @@ namespaces and in none; what is left in a namespace; webhooks, conversion webhoo
 aggregated APIs that do not answer; pods that use a claim. At the end stands the safest way
 out, what to begin with first.
 
-Of an object that is gone it finds in the API server's audit log who deleted it, when, and if
-that was the garbage collector, which owner reference made it do so. A policy of the level
+In the API server's audit log it finds who deleted an object that is gone or being deleted,
+when, and if that was the garbage collector, which owner reference made it do so. A policy of the level
 RequestResponse lets the log tell most, Metadata the least.
 
 Exit status: 0 it is not stuck, 1 it is, 2 something could not be read.`,
@@ -65,7 +66,7 @@ Exit status: 0 it is not stuck, 1 it is, 2 something could not be read.`,
 		ValidArgsFunction: flags.CompleteTargets,
 		RunE:              func(command *cobra.Command, args []string) error { return o.run(command.Context(), args) },
 	}
-	command.Flags().StringArrayVar(&o.auditLog, "audit-log", nil, "A file of the API server's audit log, for what is gone. Can be given more than once, the oldest first.")
+	command.Flags().StringArrayVar(&o.auditLog, "audit-log", nil, "A file of the API server's audit log, for who deleted it; - is the standard input. Can be given more than once, the oldest first.")
 	o.Format.AddFlag(command)
 	return command
 }
@@ -75,6 +76,11 @@ func (o *options) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	clean, err := o.spool()
+	if err != nil {
+		return err
+	}
+	defer clean()
 	target, err := cluster.Target(args)
 	if err != nil && len(o.auditLog) > 0 {
 		return o.unknown(ctx, cluster, args, err)
@@ -97,11 +103,46 @@ func (o *options) run(ctx context.Context, args []string) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("explaining %s: %w", target, err)
 	}
+	if err := o.whoMarked(ctx, report, target, found); err != nil {
+		return err
+	}
 	access.NoteGaps(o.streams.ErrOut, report.Incomplete)
 	if err := o.write(report); err != nil {
 		return err
 	}
 	return exit.After(report.State == stateStuck, len(report.Incomplete) > 0)
+}
+
+// spool keeps what stands on the standard input if that is one of the files of the log, and
+// returns what removes it.
+func (o *options) spool() (clean func(), err error) {
+	i := slices.Index(o.auditLog, "-")
+	if i < 0 {
+		return func() {}, nil
+	}
+	name, err := auditlog.Spool(o.streams.In)
+	if err != nil {
+		return nil, err
+	}
+	o.auditLog[i] = name
+	return func() { _ = os.Remove(name) }, nil
+}
+
+// whoMarked adds who has deleted what is still there.
+func (o *options) whoMarked(ctx context.Context, report *Report, target access.Target, found *metav1.PartialObjectMetadata) error {
+	if len(o.auditLog) == 0 {
+		return nil
+	}
+	if found.DeletionTimestamp.IsZero() {
+		fmt.Fprintf(o.streams.ErrOut, "note: %s is not being deleted, so that the audit log was not read\n", target)
+		return nil
+	}
+	var err error
+	report.Deletions, err = searchMark(ctx, auditlog.New(o.auditLog), target, report.Object, found.CreationTimestamp.Time)
+	if err == nil && len(report.Deletions) == 0 {
+		fmt.Fprintf(o.streams.ErrOut, "note: the audit log does not tell who has deleted %s: that may be older than the log, or its policy leaves it out\n", target)
+	}
+	return err
 }
 
 func (o *options) write(report *Report) error {

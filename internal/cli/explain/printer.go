@@ -22,10 +22,7 @@ func (p *printer) line(depth int, format string, args ...any) {
 
 func (p *printer) report(r *Report) error {
 	p.line(0, "%s", p.strong(heading(r.Explanation)))
-	if r.State == stateGone || r.State == stateUnknown {
-		p.deletions(r)
-		return p.err
-	}
+	p.deletions(r)
 	p.causes(r.Explanation, 1)
 	p.ways(r.Explanation)
 	return p.err
