@@ -78,12 +78,12 @@ func NoteGaps(errOut io.Writer, gaps []inventory.Incomplete) {
 			resources = append(resources, gap.Resource)
 		}
 	}
-	more := ""
-	if left := len(resources) - mostGaps; left > 0 {
-		more = fmt.Sprintf(" and %d more", left)
+	if len(resources) <= mostGaps {
+		fmt.Fprintf(errOut, "note: %s could not be read, and may hold more; -o json has each reason\n", strings.Join(resources, ", "))
+		return
 	}
-	fmt.Fprintf(errOut, "note: types that could not be read, and may hold more: %d (%s%s); the first: %s; -o json tells all reasons\n",
-		len(resources), strings.Join(resources[:min(len(resources), mostGaps)], ", "), more, gaps[0].Reason)
+	fmt.Fprintf(errOut, "note: %s and %d others, %d in all, could not be read, and may hold more; -o json has the reason of each\n",
+		strings.Join(resources[:mostGaps], ", "), len(resources)-mostGaps, len(resources))
 }
 
 // Find finds a target in a survey, by the uid that it has now.

@@ -40,8 +40,8 @@ func TestNoteGaps(t *testing.T) {
 	}{
 		"none":           {nil, ""},
 		"a few":          {gaps("a", "b"), "note: a could not be read, and may hold more: forbidden a\nnote: b could not be read, and may hold more: forbidden b\n"},
-		"many":           {gaps("a", "b", "c", "d", "d", "e"), "note: types that could not be read, and may hold more: 5 (a, b, c and 2 more); the first: forbidden a; -o json tells all reasons\n"},
-		"one many times": {gaps("a", "a", "a", "a"), "note: types that could not be read, and may hold more: 1 (a); the first: forbidden a; -o json tells all reasons\n"},
+		"many":           {gaps("a", "b", "c", "d", "d", "e"), "note: a, b, c and 2 others, 5 in all, could not be read, and may hold more; -o json has the reason of each\n"},
+		"one many times": {gaps("a", "a", "a", "a"), "note: a could not be read, and may hold more; -o json has each reason\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out strings.Builder
