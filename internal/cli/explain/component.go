@@ -120,17 +120,10 @@ func (j judge) abandoned(id graph.ID, finalizer, set string) Cause {
 	group, _, _ := strings.Cut(finalizer, "/")
 	return Cause{
 		Rule:    "E3",
-		Message: fmt.Sprintf("finalizer %s%s: no running workload found for the group %s", finalizer, set, group),
-		Fix: fmt.Sprintf("re-install the operator of %s, which takes the finalizer %s off; the last resort, only if it never comes back: clean up by hand what it would have cleaned up for %s, then remove that one finalizer: %s",
-			group, finalizer, j.name(id), j.removal(id, finalizer)),
+		Message: fmt.Sprintf("finalizer %s%s: no running workload found for this group (%s)", finalizer, set, group),
+		Fix: fmt.Sprintf("re-install the operator of %s, which takes the finalizer %s off; the last resort, only if it never comes back: clean up by hand what it would have cleaned up for %s, then remove that one finalizer, and no other: %s",
+			group, finalizer, j.name(id), j.command(id, "edit")),
 	}
-}
-
-// removal is the command that removes one finalizer, and fails if the list has changed.
-func (j judge) removal(id graph.ID, finalizer string) string {
-	index := slices.Index(j.graph.Finalizers(id), finalizer)
-	patch := fmt.Sprintf(`[{"op":"test","path":"/metadata/finalizers/%d","value":%q},{"op":"remove","path":"/metadata/finalizers/%d"}]`, index, finalizer, index)
-	return j.command(id, "patch", "--type=json", "-p", "'"+patch+"'")
 }
 
 // stopped reports whether a component is known not to run.

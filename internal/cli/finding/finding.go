@@ -70,7 +70,7 @@ type Summary struct {
 	Info       int `json:"info"`
 	Incomplete int `json:"incomplete"`
 	// Fixed is how many of the findings were fixed.
-	Fixed int `json:"fixed"`
+	Fixed int `json:"fixed,omitempty"`
 }
 
 // NewReport sorts and counts. Gaps that several findings met are one gap.
