@@ -122,7 +122,7 @@ func (j judge) some(ids []graph.ID) []*Explanation {
 	var some []*Explanation
 	for _, id := range sorted[:min(len(sorted), mostNamed)] {
 		if !j.graph.Deleting(id) {
-			some = append(some, &Explanation{Object: document.ObjectOf(j.graph, id), State: stateLive, Finalizers: j.graph.Finalizers(id)})
+			some = append(some, newExplanation(document.ObjectOf(j.graph, id), stateLive, j.graph.Finalizers(id)))
 			continue
 		}
 		some = append(some, j.explain(id))

@@ -179,7 +179,7 @@ func (o *options) gone(ctx context.Context, target access.Target, state string) 
 	object := document.Object{
 		APIVersion: target.Kind.GroupVersion().String(), Kind: target.Kind.Kind, Namespace: target.Namespace, Name: target.Name,
 	}
-	report := &Report{Explanation: &Explanation{Object: object, State: state}, Incomplete: []inventory.Incomplete{}}
+	report := &Report{Explanation: newExplanation(object, state, nil), Incomplete: []inventory.Incomplete{}}
 	var err error
 	if report.Deletions, err = search(ctx, auditlog.New(o.auditLog), target, object); err != nil {
 		return err

@@ -36,7 +36,7 @@ func explainFacts(f *facts, id graph.ID) (*Explanation, []graph.ID) {
 
 // explain is the explain order E1 to E8 for one object.
 func (j judge) explain(id graph.ID) *Explanation {
-	e := &Explanation{Object: document.ObjectOf(j.graph, id), State: stateLive, Finalizers: j.graph.Finalizers(id)}
+	e := newExplanation(document.ObjectOf(j.graph, id), stateLive, j.graph.Finalizers(id))
 	switch {
 	case j.told[id]:
 		e.Told = true
@@ -44,12 +44,12 @@ func (j judge) explain(id graph.ID) *Explanation {
 		return e
 	case !j.graph.Deleting(id): // E1
 		j.told[id] = true
-		e.Causes = j.live(id)
+		e.Causes = append(e.Causes, j.live(id)...)
 		return e
 	}
 	j.told[id] = true
 	e.State = j.state(id)
-	e.Causes = slices.Concat(j.pod(id), j.namespace(id), j.definition(id))
+	e.Causes = slices.Concat(e.Causes, j.pod(id), j.namespace(id), j.definition(id))
 	for _, finalizer := range e.Finalizers {
 		e.Causes = append(e.Causes, j.finalizer(id, finalizer)...)
 	}
@@ -166,7 +166,7 @@ func (j judge) orphan(id graph.ID) []Cause {
 		dependent := j.graph.Edge(int(number)).Dependent
 		if !seen[dependent] && len(dependents) < mostNamed {
 			seen[dependent] = true
-			dependents = append(dependents, &Explanation{Object: document.ObjectOf(j.graph, dependent), State: j.state(dependent), Finalizers: j.graph.Finalizers(dependent)})
+			dependents = append(dependents, newExplanation(document.ObjectOf(j.graph, dependent), j.state(dependent), j.graph.Finalizers(dependent)))
 		}
 	}
 	cause := Cause{Rule: "E5", HeldBy: dependents}

@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -301,6 +302,21 @@ func TestWordsOf(t *testing.T) {
 	} {
 		if got := strings.Join(wordsOf(finalizer, []string{"kubectl-create"}), " "); got != want {
 			t.Errorf("%s: %q, want %q", finalizer, got, want)
+		}
+	}
+}
+
+// TestDocument_EmptyLists: a program finds the lists also where there is nothing in them.
+func TestDocument_EmptyLists(t *testing.T) {
+	f := scenario(t, "ConfigMap a/lives")
+	explanation, _ := explainFacts(f, 0)
+	text, err := json.Marshal(explanation)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`"finalizers":[]`, `"causes":[]`} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("the document lacks %s: %s", want, text)
 		}
 	}
 }

@@ -29,11 +29,16 @@ const (
 type Explanation struct {
 	Object     document.Object `json:"object"`
 	State      string          `json:"state"`
-	Finalizers []string        `json:"finalizers,omitempty"`
-	Causes     []Cause         `json:"causes,omitempty"`
+	Finalizers []string        `json:"finalizers"`
+	Causes     []Cause         `json:"causes"`
 
 	// Told says that the causes stand somewhere above: what holds each other is told once.
 	Told bool `json:"told,omitempty"`
+}
+
+// newExplanation begins one; lists that are empty are written as such.
+func newExplanation(object document.Object, state string, finalizers []string) *Explanation {
+	return &Explanation{Object: object, State: state, Finalizers: append([]string{}, finalizers...), Causes: []Cause{}}
 }
 
 // Cause is one thing that keeps an object.
