@@ -20,8 +20,9 @@ help: ## This list.
 ##### Build
 
 .PHONY: build
-build: ## bin/manager, static.
+build: ## bin/manager and bin/kubectl-teamspace, static.
 	@hack/build manager ./cmd/manager
+	@hack/build kubectl-teamspace ./cmd/kubectl-teamspace
 
 .PHONY: sandbox
 sandbox: ## bin/sandbox and the real control plane beside it (first time: some minutes); NODE=1: a node's parts too.
@@ -84,12 +85,20 @@ e2e: ## The chart on a real node, with running pods (Linux, root; installs Debia
 	@$(MAKE) sandbox NODE=1
 	@cd test && TEAMSPACE_E2E=1 go test -count=1 -timeout=40m -v ./e2e
 
+.PHONY: preview
+preview: ## [GRAPHS=n] [SEED=s]: what the plugin foretells of deletions, against the real collector.
+	@$(MAKE) build sandbox >&2
+	@cd test && go test ./preview -count=1 -v -timeout=60m -args -graphs="$(or $(GRAPHS),100)" -seed="$(or $(SEED),1)"
+
+.PHONY: bench
+bench: build sandbox ## The plugin's time and memory, against the least that the data costs, in one run.
+	@cd test && go build -o ../bin/bench ./bench/cmd/bench
+	@exec bin/bench
+
 ##### Of later parts: each says so and fails, so that nobody takes silence for success.
 
-.PHONY: chaos bench
+.PHONY: chaos
 chaos: ## Failures injected (part 8).
-	@$(call later,8)
-bench: ## Figures, with peers and floors in the same run (part 8).
 	@$(call later,8)
 later = echo "make $@ is not there yet: part $(1) of the project brings it" >&2; exit 2
 

@@ -56,10 +56,14 @@ func (s *ConfigMapStore) Put(ctx context.Context, record Record) error {
 	if apierrors.IsAlreadyExists(err) {
 		err = s.client.Update(ctx, wanted)
 	}
-	if err != nil {
+	switch {
+	case apierrors.IsForbidden(err), apierrors.IsNotFound(err):
+		return fmt.Errorf("writing ConfigMap %s/%s: %w; if namespace %q was deleted, the permissions in it went along: apply the chart again", s.namespace, wanted.Name, err, s.namespace)
+	case err != nil:
 		return fmt.Errorf("writing ConfigMap %s/%s: %w", s.namespace, wanted.Name, err)
+	default:
+		return nil
 	}
-	return nil
 }
 
 // Get implements Store.

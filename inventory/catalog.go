@@ -40,9 +40,12 @@ type Snapshot struct {
 
 	resources map[typeKey]schema.GroupVersionResource
 
-	// silent are the group versions whose server did not answer: what they serve is not
-	// known, which is no reason to call anything wrong (P12).
-	silent map[string]bool
+	// listings are what a survey reads: each resource once, in one version.
+	listings []listing
+
+	// silent are the group versions whose server did not answer, and why: what they serve
+	// is not known, which is no reason to call anything wrong (P12).
+	silent map[string]error
 }
 
 type typeKey struct{ apiVersion, kind string }
@@ -67,7 +70,10 @@ func (c *Catalog) Snapshot(ctx context.Context, notBefore time.Time) (Snapshot, 
 		return c.snapshot, fmt.Errorf("reading the types that the API server serves: %w", err)
 	}
 	c.note(served, silent)
-	c.snapshot = Snapshot{Types: graph.NewTypes(c.types(served)...), resources: resourcesOf(served), silent: silent}
+	c.snapshot = Snapshot{
+		Types: graph.NewTypes(c.types(served)...), resources: resourcesOf(served),
+		listings: listingsOf(served), silent: silent,
+	}
 	c.read = begun
 	return c.snapshot, nil
 }
@@ -82,7 +88,7 @@ func (s Snapshot) Resource(t graph.Type) (schema.GroupVersionResource, bool) {
 // suggest returns the served types that have the kind of a reference; none if what the
 // reference names may be served by a server that does not answer.
 func (s Snapshot) suggest(ref metav1.OwnerReference) []graph.Type {
-	if s.silent[ref.APIVersion] {
+	if s.silent[ref.APIVersion] != nil {
 		return nil
 	}
 	return s.Types.Suggest(ref.Kind)
@@ -92,16 +98,20 @@ type servedType struct {
 	typeKey
 	namespaced bool
 	resource   schema.GroupVersionResource
+	verbs      []string
+	// preferred says that this is the version in which the collector observes the resource,
+	// and a survey lists it.
+	preferred bool
 }
 
 // getServed lists the types, and the group versions whose discovery failed: their kinds
 // do not resolve for the collector either.
-func (c *Catalog) getServed(ctx context.Context) (all []servedType, silent map[string]bool, err error) {
-	_, lists, err := c.discovery.ServerGroupsAndResourcesWithContext(ctx)
-	silent = map[string]bool{}
+func (c *Catalog) getServed(ctx context.Context) (all []servedType, silent map[string]error, err error) {
+	groups, lists, err := c.discovery.ServerGroupsAndResourcesWithContext(ctx)
+	silent = map[string]error{}
 	if failed, ok := errors.AsType[*discovery.ErrGroupDiscoveryFailed](err); ok {
-		for gv := range failed.Groups {
-			silent[gv.String()] = true
+		for gv, err := range failed.Groups {
+			silent[gv.String()] = err
 		}
 	} else if err != nil {
 		return nil, nil, err
@@ -117,6 +127,7 @@ func (c *Catalog) getServed(ctx context.Context) (all []servedType, silent map[s
 			}
 		}
 	}
+	prefer(all, groups)
 	return all, silent, nil
 }
 
@@ -128,19 +139,20 @@ func typeOf(gv schema.GroupVersion, r *metav1.APIResource) (servedType, bool) {
 		typeKey:    typeKey{gv.String(), r.Kind},
 		namespaced: r.Namespaced,
 		resource:   gv.WithResource(r.Name),
+		verbs:      r.Verbs,
 	}, true
 }
 
 // note remembers when a type was first missed, and forgets those that are back. What a
 // silent server serves is not missed.
-func (c *Catalog) note(served []servedType, silent map[string]bool) {
+func (c *Catalog) note(served []servedType, silent map[string]error) {
 	present := make(map[typeKey]bool, len(served))
 	for _, t := range served {
 		present[t.typeKey] = true
 		delete(c.vanished, t.typeKey)
 	}
 	for key := range c.snapshot.resources {
-		if !present[key] && !silent[key.apiVersion] {
+		if !present[key] && silent[key.apiVersion] == nil {
 			c.vanished[key] = c.clock.Now()
 		}
 	}
@@ -155,11 +167,9 @@ func (c *Catalog) types(served []servedType) []graph.Type {
 		}
 		types = append(types, graph.Type{APIVersion: key.apiVersion, Kind: key.kind, Serving: serving})
 	}
+	verbs := preferredVerbs(served)
 	for _, t := range served {
-		types = append(types, graph.Type{
-			APIVersion: t.apiVersion, Kind: t.kind, Namespaced: t.namespaced,
-			Serving: graph.Served,
-		})
+		types = append(types, t.graphType(verbs))
 	}
 	return types
 }

@@ -24,18 +24,19 @@ import (
 
 var began = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
-// types is a discovery whose answer can change.
-type types struct {
+// typeSource is a discovery whose answer can change.
+type typeSource struct {
 	discovery.DiscoveryInterfaceWithContext
 
-	lists []*metav1.APIResourceList
-	err   error
-	asked int
+	groups []*metav1.APIGroup
+	lists  []*metav1.APIResourceList
+	err    error
+	asked  int
 }
 
-func (s *types) ServerGroupsAndResourcesWithContext(context.Context) ([]*metav1.APIGroup, []*metav1.APIResourceList, error) {
+func (s *typeSource) ServerGroupsAndResourcesWithContext(context.Context) ([]*metav1.APIGroup, []*metav1.APIResourceList, error) {
 	s.asked++
-	return nil, s.lists, s.err
+	return s.groups, s.lists, s.err
 }
 
 var verbs = metav1.Verbs{"get", "list", "watch", "delete"}
@@ -55,7 +56,7 @@ func widgets() *metav1.APIResourceList {
 }
 
 type lab struct {
-	types   *types
+	types   *typeSource
 	clock   *clocktesting.FakeClock
 	objects *metadatafake.FakeMetadataClient
 	reader  *Reader
@@ -68,7 +69,7 @@ func newLab(t *testing.T, objects ...runtime.Object) *lab {
 		t.Fatal(err)
 	}
 	l := &lab{
-		types: &types{lists: []*metav1.APIResourceList{widgets()}}, clock: clocktesting.NewFakeClock(began),
+		types: &typeSource{lists: []*metav1.APIResourceList{widgets()}}, clock: clocktesting.NewFakeClock(began),
 		objects: metadatafake.NewSimpleMetadataClient(scheme, objects...),
 	}
 	catalog := NewCatalog(l.types)
@@ -197,7 +198,7 @@ func TestReader_Failures(t *testing.T) {
 		return true, nil, apierrors.NewForbidden(schema.GroupResource{}, "w", nil)
 	})
 	got = l.owner(t, "a", "Widget", "w")
-	if c := rules.Classify("a", metav1.OwnerReference{UID: "uid"}, got.Facts); c.Class != rules.Unknown || got.Found != nil {
+	if c := rules.Classify("a", metav1.OwnerReference{UID: "uid"}, got.Facts); c.Class != rules.Unknown || got.Found != nil || !apierrors.IsForbidden(got.Err) {
 		t.Errorf("without permission: %s", c.Class)
 	}
 }

@@ -31,6 +31,9 @@ type Owner struct {
 
 	// Suggest are the served types that have the kind.
 	Suggest []graph.Type
+
+	// Err is why the owner, or what is served, could not be read.
+	Err error
 }
 
 // Reader reads owners live. It may be used by several goroutines at once.
@@ -66,27 +69,20 @@ func (r *Reader) GetOwner(ctx context.Context, began time.Time, namespace string
 func (r *Reader) get(ctx context.Context, namespace string, ref metav1.OwnerReference, notBefore time.Time) Owner {
 	snapshot, err := r.catalog.Snapshot(ctx, notBefore)
 	if err != nil {
-		return unknown()
+		return unknown(err)
 	}
-	mapping := snapshot.Types.Resolve(ref.APIVersion, ref.Kind)
-	owner := Owner{Facts: rules.Facts{Mapping: mapping}, Suggest: snapshot.suggest(ref)}
-	var somewhere bool
-	owner.Namespace, somewhere = rules.Where(namespace, mapping.Type)
-	resource, ok := snapshot.Resource(mapping.Type)
-	switch {
-	case mapping.NoResource:
-		owner.Facts.Answer = rules.NotFound
-		return owner
-	case !mapping.Resolves() || !ok || !somewhere:
-		return owner
-	case rules.ImpossibleName(ref.Name):
-		// No object is called like that, and as part of a URL it would lead elsewhere.
-		owner.Facts.Answer = rules.NotFound
+	owner, decided := withoutReading(snapshot.Types, namespace, ref)
+	owner.Suggest = snapshot.suggest(ref)
+	resource, ok := snapshot.Resource(owner.Facts.Mapping.Type)
+	if decided || !ok {
 		return owner
 	}
 	owner.Resource = resource
 	owner.Found, err = r.getMetadata(ctx, resource, owner.Namespace, ref.Name)
 	owner.Facts.Answer = answer(err)
+	if owner.Facts.Answer == rules.Failed {
+		owner.Err = err
+	}
 	if err == nil {
 		owner.Facts.UID = owner.Found.UID
 		owner.Facts.Deleting = !owner.Found.DeletionTimestamp.IsZero()
@@ -95,10 +91,32 @@ func (r *Reader) get(ctx context.Context, namespace string, ref metav1.OwnerRefe
 	return owner
 }
 
+// withoutReading is what the types alone tell of an owner; it reports whether a GET would
+// tell no more.
+func withoutReading(types *graph.Types, namespace string, ref metav1.OwnerReference) (owner Owner, decided bool) {
+	mapping := types.Resolve(ref.APIVersion, ref.Kind)
+	owner.Facts.Mapping = mapping
+	var somewhere bool
+	owner.Namespace, somewhere = rules.Where(namespace, mapping.Type)
+	switch {
+	case mapping.NoResource:
+		owner.Facts.Answer = rules.NotFound
+		return owner, true
+	case !mapping.Resolves() || !somewhere:
+		return owner, true
+	case rules.ImpossibleName(ref.Name):
+		// No object is called like that, and as part of a URL it would lead elsewhere.
+		owner.Facts.Answer = rules.NotFound
+		return owner, true
+	default:
+		return owner, false
+	}
+}
+
 // unknown is what is known when discovery does not answer: as if the type were
 // served and the GET had failed, which is never a reason to deny (K5).
-func unknown() Owner {
-	return Owner{Facts: rules.Facts{Mapping: graph.Mapping{Type: graph.Type{Serving: graph.Served}}, Answer: rules.Failed}}
+func unknown(err error) Owner {
+	return Owner{Err: err, Facts: rules.Facts{Mapping: graph.Mapping{Type: graph.Type{Serving: graph.Served}}, Answer: rules.Failed}}
 }
 
 func (r *Reader) getMetadata(ctx context.Context, resource schema.GroupVersionResource, namespace, name string) (*metav1.PartialObjectMetadata, error) {

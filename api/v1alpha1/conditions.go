@@ -42,7 +42,7 @@ const (
 	// does not belong to this TeamSpace, so it is left alone.
 	ReasonNamespaceConflict = "NamespaceConflict"
 
-	// ReasonNamespaceNotReady: there is no namespace to put the quota in.
+	// ReasonNamespaceNotReady: there is no namespace to keep the quota in.
 	ReasonNamespaceNotReady = "NamespaceNotReady"
 
 	// ReasonEnforced: the quota controller has taken the quota up.
@@ -52,7 +52,8 @@ const (
 	// controller does not enforce it yet.
 	ReasonAwaitingQuotaController = "AwaitingQuotaController"
 
-	// ReasonTerminating: the TeamSpace itself is being deleted.
+	// ReasonTerminating: the TeamSpace itself is being deleted, and what is not in
+	// force is not put back.
 	ReasonTerminating = "Terminating"
 
 	// ReasonReleased: TeamSpace was taken off the cluster and nobody keeps this TeamSpace

@@ -1,9 +1,9 @@
 package main
 
 import (
-	"runtime/debug"
-
 	"github.com/spf13/cobra"
+
+	"labhub.io/teamspace/internal/version"
 )
 
 func newCommand() *cobra.Command {
@@ -14,7 +14,7 @@ func newCommand() *cobra.Command {
 with a quota, keeps both as declared, and archives a TeamSpace before it lets it go. It
 also serves the admission webhooks: those of TeamSpaces, and the guard that judges every
 owner reference before the garbage collector does.`,
-		Version:       version(),
+		Version:       version.Get(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
@@ -53,12 +53,4 @@ TeamSpaces, and all of them answer the webhooks.`,
 	}
 	options.addFlags(command.Flags())
 	return command
-}
-
-// version is what the build knows of itself.
-func version() string {
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
-		return info.Main.Version
-	}
-	return "(devel)"
 }

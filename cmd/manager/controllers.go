@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -9,11 +10,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"labhub.io/teamspace/api/v1alpha1"
 	"labhub.io/teamspace/archive"
@@ -28,13 +30,22 @@ const (
 	// leaseRetry is how often a manager asks for the lease. With the jitter of client-go
 	// a standby leads within two seconds of a clean stop of the leader.
 	leaseRetry = 800 * time.Millisecond
+
+	publishRetry = 30 * time.Second
 )
 
 // addControllers serves TeamSpaces on the replica that leads.
 func addControllers(mgr ctrl.Manager, log logr.Logger, config *rest.Config, o *options) error {
-	store, err := openArchive(log, config, mgr.GetScheme(), o.archive)
+	live, err := client.New(config, client.Options{Scheme: mgr.GetScheme()})
+	if err != nil {
+		return fmt.Errorf("setting up the client of the archive: %w", err)
+	}
+	store, err := openArchive(log, live, o.archive)
 	if err != nil {
 		return err
+	}
+	if err := mgr.Add(publishArchive(log, live, o)); err != nil {
+		return fmt.Errorf("setting up the publishing of the archive: %w", err)
 	}
 	return controllers.SetupWithManager(mgr, controllers.Options{
 		TeamSpace: teamspace.Options{
@@ -67,17 +78,28 @@ func controllerOptions(mgr *ctrl.Options, o *options) {
 
 // openArchive opens the archive with a client that does not cache. An archive that
 // cannot be used yet is no reason not to serve TeamSpaces.
-func openArchive(log logr.Logger, config *rest.Config, scheme *runtime.Scheme, url string) (archive.Store, error) {
-	live, err := client.New(config, client.Options{Scheme: scheme})
-	if err != nil {
-		return nil, fmt.Errorf("setting up the client of the archive: %w", err)
-	}
+func openArchive(log logr.Logger, live client.Client, url string) (archive.Store, error) {
 	store, err := archive.Open(url, live)
 	if errors.Is(err, archive.ErrUnavailable) {
-		log.Error(err, "TeamSpaces are served, but none can be deleted until the archive can be written", "archive", url)
+		log.Error(err, "No TeamSpace can be deleted until the archive can be written", "archive", url)
 		return store, nil
 	}
 	return store, err
+}
+
+// publishArchive has the replica that leads say where the archive is, for whoever looks
+// for a record. TeamSpaces are served all the same when it cannot.
+func publishArchive(log logr.Logger, live client.Client, o *options) manager.Runnable {
+	return manager.RunnableFunc(func(ctx context.Context) error {
+		_ = wait.PollUntilContextCancel(ctx, publishRetry, true, func(ctx context.Context) (bool, error) {
+			err := archive.Publish(ctx, live, o.releaseNamespace, o.archive)
+			if err != nil && ctx.Err() == nil {
+				log.Error(err, "Cannot say where the archive is, trying again", "archive", o.archive)
+			}
+			return err == nil, nil
+		})
+		return nil // it ends with the manager, at the latest
+	})
 }
 
 // protectedNamespaces are those that no team gets.

@@ -90,12 +90,11 @@ func runDrain(ctx context.Context, o *drainOptions) error {
 	if err != nil {
 		return err
 	}
-	scheme := newScheme()
-	live, err := client.New(config, client.Options{Scheme: scheme})
+	live, err := client.New(config, client.Options{Scheme: newScheme()})
 	if err != nil {
 		return fmt.Errorf("setting up the client: %w", err)
 	}
-	store, err := openArchive(log, config, scheme, o.archive)
+	store, err := openArchive(log, live, o.archive)
 	if err != nil {
 		return err
 	}

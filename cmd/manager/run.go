@@ -25,6 +25,7 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"labhub.io/teamspace/api/v1alpha1"
+	"labhub.io/teamspace/internal/version"
 )
 
 // stopTimeout bounds a clean stop. Passes are cancelled by the signal; what is left is to
@@ -61,7 +62,7 @@ func run(ctx context.Context, o *options) error {
 	if err := addProbes(ctx, mgr); err != nil {
 		return fmt.Errorf("setting up the probes: %w", err)
 	}
-	log.Info("Starting", "version", version(), "controllers", o.controllers, "webhooks", o.webhooks, "releaseNamespace", o.releaseNamespace)
+	log.Info("Starting", "version", version.Get(), "controllers", o.controllers, "webhooks", o.webhooks, "releaseNamespace", o.releaseNamespace)
 	return mgr.Start(ctx)
 }
 
@@ -95,7 +96,7 @@ func loadConfig(kubeconfig string) (*rest.Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("loading the credentials of the cluster: %w", err)
 	}
-	config.UserAgent = "teamspace-manager/" + version()
+	config.UserAgent = "teamspace-manager/" + version.Get()
 	config.QPS = -1
 	return config, nil
 }

@@ -12,7 +12,7 @@ import (
 
 // policies are the ValidatingAdmissionPolicies of the chart; each has a binding of its name.
 var policies = []string{
-	"certificates.platform.labhub.io", "connections.platform.labhub.io",
+	"certificates.platform.labhub.io", "connections.platform.labhub.io", "modes.platform.labhub.io",
 	"namespaces.platform.labhub.io", "webhookconfigurations.platform.labhub.io",
 }
 

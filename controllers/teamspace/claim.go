@@ -37,6 +37,9 @@ const (
 	// claimProtected: the release's own namespace or that of the archive.
 	claimProtected
 
+	// claimHalf: label or controller reference is there, and the other one was taken off.
+	claimHalf
+
 	// claimForeignGoing: somebody else's, or an earlier TeamSpace's, and being deleted.
 	claimForeignGoing
 
@@ -59,6 +62,9 @@ func (r *Reconciler) claim(ts *v1alpha1.TeamSpace, ns *metav1.PartialObjectMetad
 		return claimStale
 	case ns.Annotations[v1alpha1.AnnotationAdopt] == ts.Name && !controlledByOther(ts, ns):
 		return claimAdoptable
+	case slices.ContainsFunc(ns.OwnerReferences, controlledBy(ts)),
+		ns.Labels[v1alpha1.LabelTeamSpace] == ts.Name && !controlledByOther(ts, ns):
+		return claimHalf
 	default:
 		return claimForeign
 	}
@@ -118,14 +124,23 @@ func (c claim) verdict(teamSpace string) verdict {
 		return verdict{metav1.ConditionFalse, v1alpha1.ReasonNamespaceConflict, fmt.Sprintf("namespace %q is TeamSpace's own and is never given to a team; choose another name for the TeamSpace", ns)}
 	case claimForeignGoing:
 		return verdict{metav1.ConditionFalse, v1alpha1.ReasonNamespaceConflict, fmt.Sprintf("namespace %q does not belong to this TeamSpace and is being deleted; it is made anew when it is gone", ns)}
+	case claimHalf:
+		return verdict{metav1.ConditionFalse, v1alpha1.ReasonNamespaceConflict,
+			fmt.Sprintf("namespace %q has only one of the label and the owner reference that make it this TeamSpace's, so it is left alone; %s", ns, handOver(teamSpace))}
 	case claimForeign:
-		adopt := fmt.Sprintf("to hand it over (it then goes when the TeamSpace goes): kubectl annotate namespace %s %s=%s; or delete it, with all that is in it", ns, v1alpha1.AnnotationAdopt, teamSpace)
-		return verdict{metav1.ConditionFalse, v1alpha1.ReasonNamespaceConflict, fmt.Sprintf("namespace %q is there already and does not belong to this TeamSpace, so it is left alone; %s", ns, adopt)}
+		return verdict{metav1.ConditionFalse, v1alpha1.ReasonNamespaceConflict,
+			fmt.Sprintf("namespace %q is there already and does not belong to this TeamSpace, so it is left alone; %s; or delete it, with all that is in it", ns, handOver(teamSpace))}
 	case claimNone:
 		return verdict{metav1.ConditionFalse, v1alpha1.ReasonProgressing, fmt.Sprintf("there is no namespace %q", ns)}
 	default:
 		return verdict{metav1.ConditionFalse, v1alpha1.ReasonProgressing, fmt.Sprintf("the owner of namespace %q is being settled", ns)}
 	}
+}
+
+// handOver says how a namespace becomes a TeamSpace's.
+func handOver(teamSpace string) string {
+	return fmt.Sprintf("to hand it over (it then goes when the TeamSpace goes): kubectl annotate namespace %s %s=%s",
+		v1alpha1.NamespaceFor(teamSpace), v1alpha1.AnnotationAdopt, teamSpace)
 }
 
 // ownerReference is the one reference that makes a namespace a TeamSpace's own.

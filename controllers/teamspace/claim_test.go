@@ -61,15 +61,16 @@ func TestClaim(t *testing.T) {
 		"reference that does not block is loose":      {namespaceOf(func(ns *metav1.PartialObjectMetadata) { ns.OwnerReferences[0].BlockOwnerDeletion = nil }), claimLoose},
 		"reference with a wrong name is loose (R17)":  {namespaceOf(func(ns *metav1.PartialObjectMetadata) { ns.OwnerReferences[0].Name = "y" }), claimLoose},
 		"reference of another served version is ours": {namespaceOf(func(ns *metav1.PartialObjectMetadata) { ns.OwnerReferences[0].APIVersion = "platform.labhub.io/v1" }), claimOurs},
-		"label alone is foreign":                      {namespaceOf(withoutReference), claimForeign},
-		"reference alone is foreign":                  {namespaceOf(withoutLabel), claimForeign},
-		"reference that is no controller is foreign":  {namespaceOf(notController), claimForeign},
-		"label of another TeamSpace is foreign":       {namespaceOf(func(ns *metav1.PartialObjectMetadata) { ns.Labels[v1alpha1.LabelTeamSpace] = "y" }), claimForeign},
+		"label alone is half":                         {namespaceOf(withoutReference), claimHalf},
+		"reference alone is half":                     {namespaceOf(withoutLabel), claimHalf},
+		"neither is foreign":                          {namespaceOf(withoutLabel, withoutReference), claimForeign},
+		"reference that is no controller is half":     {namespaceOf(notController), claimHalf},
+		"label of another TeamSpace is half":          {namespaceOf(func(ns *metav1.PartialObjectMetadata) { ns.Labels[v1alpha1.LabelTeamSpace] = "y" }), claimHalf},
 		"uid of an earlier TeamSpace is stale (K6)":   {namespaceOf(withStaleUID), claimStale},
 		"stale without the label is stale too":        {namespaceOf(withStaleUID, withoutLabel), claimStale},
 		"reference to another TeamSpace is foreign":   {namespaceOf(withStaleUID, func(ns *metav1.PartialObjectMetadata) { ns.OwnerReferences[0].Name = "y" }), claimForeign},
 		"annotated and unowned is adoptable":          {namespaceOf(withoutReference, withoutLabel, handedOver), claimAdoptable},
-		"annotated for another name is foreign": {namespaceOf(withoutReference, func(ns *metav1.PartialObjectMetadata) {
+		"annotated for another name is foreign": {namespaceOf(withoutReference, withoutLabel, func(ns *metav1.PartialObjectMetadata) {
 			ns.Annotations = map[string]string{v1alpha1.AnnotationAdopt: "y"}
 		}), claimForeign},
 		"annotated but controlled by another is foreign": {namespaceOf(withForeignController, handedOver), claimForeign},
@@ -109,7 +110,7 @@ func TestMend(t *testing.T) {
 			[]metav1.OwnerReference{foreign, own}, claimOurs,
 		},
 		"a stale reference goes, others stay": {
-			namespaceOf(withStaleUID, addForeign), []metav1.OwnerReference{foreign}, claimForeign,
+			namespaceOf(withStaleUID, addForeign), []metav1.OwnerReference{foreign}, claimHalf,
 		},
 		"stale and handed over is adopted in one go": {
 			namespaceOf(withStaleUID, withoutLabel, handedOver), []metav1.OwnerReference{own}, claimOurs,
@@ -117,7 +118,7 @@ func TestMend(t *testing.T) {
 		"handed over is adopted":              {namespaceOf(withoutReference, handedOver), []metav1.OwnerReference{own}, claimOurs},
 		"what is ours stays as it is":         {namespaceOf(), []metav1.OwnerReference{own}, claimOurs},
 		"what is somebody's stays as it is":   {namespaceOf(withForeignController), namespaceOf(withForeignController).OwnerReferences, claimForeign},
-		"a reference alone stays as it is":    {namespaceOf(withoutLabel), []metav1.OwnerReference{own}, claimForeign},
+		"a reference alone stays as it is":    {namespaceOf(withoutLabel), []metav1.OwnerReference{own}, claimHalf},
 		"a terminating one of ours stays too": {namespaceOf(terminating), []metav1.OwnerReference{own}, claimTerminating},
 	}
 	r := &Reconciler{}
@@ -160,7 +161,7 @@ func TestVerdict_onlyOursIsReady(t *testing.T) {
 		if (v.status == metav1.ConditionTrue) != (c == claimOurs) {
 			t.Errorf("claim %d: status %s", c, v.status)
 		}
-		if stalled := v.reason == v1alpha1.ReasonNamespaceConflict; stalled != (c == claimForeign || c == claimForeignGoing || c == claimProtected) {
+		if stalled := v.reason == v1alpha1.ReasonNamespaceConflict; stalled != (c == claimForeign || c == claimForeignGoing || c == claimHalf || c == claimProtected) {
 			t.Errorf("claim %d: reason %s", c, v.reason)
 		}
 	}

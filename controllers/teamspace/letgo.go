@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -23,8 +25,10 @@ func (r *Reconciler) markTerminating(ctx context.Context, p *pass) (bool, error)
 	if err != nil {
 		return false, err
 	}
-	p.observeLeaving(ns, r.claim(p.ts, ns))
-	p.set(v1alpha1.ConditionReady, metav1.ConditionFalse, v1alpha1.ReasonTerminating, "the TeamSpace is being deleted")
+	if err := r.observeLeaving(ctx, p, ns); err != nil {
+		return false, err
+	}
+	p.set(v1alpha1.ConditionReady, metav1.ConditionFalse, v1alpha1.ReasonTerminating, p.leaving())
 	p.clear(v1alpha1.ConditionReconciling, v1alpha1.ConditionStalled)
 	if err := r.writeStatus(ctx, p); err != nil {
 		return false, err
@@ -32,15 +36,52 @@ func (r *Reconciler) markTerminating(ctx context.Context, p *pass) (bool, error)
 	return controllerutil.ContainsFinalizer(p.ts, v1alpha1.Finalizer), nil
 }
 
-// observeLeaving says of the namespace only what is true of one that is not served
-// any more.
-func (p *pass) observeLeaving(ns *metav1.PartialObjectMetadata, c claim) {
-	if c == claimOurs || c == claimNone {
-		p.accept(ns, c)
-		return
+// leaving says why the TeamSpace is still there, as far as that is ours.
+func (p *pass) leaving() string {
+	if archived := p.condition(v1alpha1.ConditionArchived); archived != nil && archived.Status == metav1.ConditionFalse {
+		return "the TeamSpace is being deleted, and stays until its record is stored: " + archived.Message
 	}
-	p.set(v1alpha1.ConditionNamespaceReady, metav1.ConditionFalse, v1alpha1.ReasonTerminating,
-		fmt.Sprintf("namespace %q is left to the garbage collector or to its next owner", p.status.Namespace))
+	return "the TeamSpace is being deleted"
+}
+
+// observeLeaving says of namespace and quota what is true of them. They are kept no more,
+// but a TeamSpace whose record cannot be stored may last for long.
+func (r *Reconciler) observeLeaving(ctx context.Context, p *pass, ns *metav1.PartialObjectMetadata) error {
+	switch c := r.claim(p.ts, ns); c {
+	case claimOurs:
+		p.accept(ns, c)
+		return r.observeLeavingQuota(ctx, p)
+	case claimNone:
+		p.leave(v1alpha1.ConditionNamespaceReady, fmt.Sprintf("there is no namespace %q, and none is made", p.status.Namespace))
+	default:
+		p.leave(v1alpha1.ConditionNamespaceReady, fmt.Sprintf("namespace %q is left to the garbage collector or to its next owner", p.status.Namespace))
+	}
+	p.withoutNamespace()
+	return nil
+}
+
+// observeLeavingQuota notes the count of the quota as long as it is there and as declared.
+func (r *Reconciler) observeLeavingQuota(ctx context.Context, p *pass) error {
+	quota := &corev1.ResourceQuota{}
+	found, err := r.find(ctx, p, v1alpha1.QuotaName, quota)
+	if err != nil {
+		return err
+	}
+	// A spec that cannot be read is no reason to hold a TeamSpace that has to go.
+	switch wanted, err := quotaSpec(p.ts.Spec); {
+	case !found:
+		p.leave(v1alpha1.ConditionQuotaInForce, "there is no quota, and none is made")
+	case err != nil || !equality.Semantic.DeepEqual(quota.Spec, wanted):
+		p.leave(v1alpha1.ConditionQuotaInForce, "the quota differs from what is declared, and is not put back")
+	default:
+		p.observeQuota(quota)
+	}
+	return nil
+}
+
+// leave says that something is not in force, and stays so.
+func (p *pass) leave(condition, message string) {
+	p.set(condition, metav1.ConditionFalse, v1alpha1.ReasonTerminating, message+" while the TeamSpace is being deleted")
 }
 
 // archiveRecord stores the record, built from the TeamSpace alone, and goes on only
@@ -59,12 +100,14 @@ func (r *Reconciler) archiveRecord(ctx context.Context, p *pass) (bool, error) {
 	archiveWrites.WithLabelValues(outcome(err)).Inc()
 	if err != nil {
 		p.set(v1alpha1.ConditionArchived, metav1.ConditionFalse, v1alpha1.ReasonArchiveFailed, err.Error())
+		p.set(v1alpha1.ConditionReady, metav1.ConditionFalse, v1alpha1.ReasonTerminating, p.leaving())
 		if statusErr := r.writeStatus(ctx, p); statusErr != nil {
 			return false, statusErr
 		}
 		return false, fmt.Errorf("archiving TeamSpace %q: %w", p.ts.Name, err)
 	}
 	p.set(v1alpha1.ConditionArchived, metav1.ConditionTrue, v1alpha1.ReasonArchiveWritten, "the record of uid "+record.UID+" is stored and was read back")
+	p.set(v1alpha1.ConditionReady, metav1.ConditionFalse, v1alpha1.ReasonTerminating, p.leaving())
 	return true, r.writeStatus(ctx, p)
 }
 

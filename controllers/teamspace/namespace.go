@@ -48,11 +48,17 @@ func (p *pass) accept(ns *metav1.PartialObjectMetadata, c claim) bool {
 	v := c.verdict(p.ts.Name)
 	p.set(v1alpha1.ConditionNamespaceReady, v.status, v.reason, v.message)
 	if v.status != metav1.ConditionTrue {
-		p.set(v1alpha1.ConditionQuotaInForce, metav1.ConditionFalse, v1alpha1.ReasonNamespaceNotReady, "there is no namespace to put the quota in")
+		p.withoutNamespace()
 		return false
 	}
 	p.namespace = ns
 	return true
+}
+
+// withoutNamespace says of the quota that there is nowhere to keep it.
+func (p *pass) withoutNamespace() {
+	p.set(v1alpha1.ConditionQuotaInForce, metav1.ConditionFalse, v1alpha1.ReasonNamespaceNotReady,
+		"there is no namespace to keep the quota in: see the condition "+v1alpha1.ConditionNamespaceReady)
 }
 
 // createNamespace makes the namespace with the ownerReference in it from the first
@@ -60,7 +66,7 @@ func (p *pass) accept(ns *metav1.PartialObjectMetadata, c claim) bool {
 // namespace that somebody made since the cache was read.
 func (r *Reconciler) createNamespace(ctx context.Context, p *pass) (*metav1.PartialObjectMetadata, error) {
 	p.set(v1alpha1.ConditionNamespaceReady, metav1.ConditionFalse, v1alpha1.ReasonProgressing, "the namespace is being made")
-	p.set(v1alpha1.ConditionQuotaInForce, metav1.ConditionFalse, v1alpha1.ReasonNamespaceNotReady, "there is no namespace to put the quota in")
+	p.withoutNamespace()
 	wanted := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
 		Name:            v1alpha1.NamespaceFor(p.ts.Name),
 		Labels:          map[string]string{v1alpha1.LabelTeamSpace: p.ts.Name},

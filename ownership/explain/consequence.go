@@ -18,6 +18,8 @@ func (j judge) consequence() string {
 		return fmt.Sprintf("the garbage collector would never delete this %s, whatever becomes of its owners", j.s.Kind)
 	case rules.Retry:
 		return fmt.Sprintf("the garbage collector would never delete this %s as long as %s cannot be judged", j.s.Kind, j.unresolved())
+	case rules.Unmanaged:
+		return fmt.Sprintf("the garbage collector does not observe this type and would never delete this %s", j.s.Kind)
 	default:
 		return fmt.Sprintf("the garbage collector would keep this %s", j.s.Kind)
 	}
@@ -26,7 +28,7 @@ func (j judge) consequence() string {
 // when says when the collector would act: at once, or when it starts anew (R17).
 func (j judge) when() string {
 	if j.s.Latent {
-		return "at the next restart of kube-controller-manager, if not before"
+		return "at the latest at the next restart of kube-controller-manager"
 	}
 	return "within seconds"
 }

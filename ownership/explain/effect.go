@@ -60,7 +60,7 @@ func Name(g *graph.Graph, id graph.ID) string {
 func Blocker(p *rules.Prediction, number int) string {
 	e := p.Graph().Edge(number)
 	owner, blocker := Name(p.Graph(), e.Owner), Name(p.Graph(), e.Dependent)
-	wayOut := fmt.Sprintf("delete %s again with --cascade=background", owner)
+	wayOut := WayOut(p, number)
 	switch p.Deadlock(number) {
 	case rules.F6:
 		return fmt.Sprintf("%s blocks its own deletion for ever; %s", owner, wayOut)
@@ -72,11 +72,22 @@ func Blocker(p *rules.Prediction, number int) string {
 			blocker, owner, blocker, wayOut)
 	}
 	state := p.Likely(e.Dependent)
-	if state.Deleting {
+	switch {
+	case state.Deleting && len(state.Finalizers) > 0:
 		return fmt.Sprintf("%s waits for %s, which is being deleted and has the finalizers %s",
 			owner, blocker, line(strings.Join(state.Finalizers, ", ")))
+	case state.Deleting && p.Graph().IsNamespace(e.Dependent):
+		return fmt.Sprintf("%s waits for %s, which is being deleted and goes when everything in it is gone", owner, blocker)
+	case state.Deleting:
+		return fmt.Sprintf("%s waits for %s, which is being deleted", owner, blocker)
 	}
 	return fmt.Sprintf("%s waits for %s, which the garbage collector has not deleted yet", owner, blocker)
+}
+
+// WayOut says what ends a foreground deletion that a reference blocks, and harms nothing
+// else: the owner goes, its dependents stay or go as they would have (F11).
+func WayOut(p *rules.Prediction, number int) string {
+	return fmt.Sprintf("delete %s again with --cascade=background", Name(p.Graph(), p.Graph().Edge(number).Owner))
 }
 
 // Outcome says how an object ends, and if that is open, why.
@@ -104,6 +115,7 @@ func doubt(r rules.Rule) string {
 		rules.R09: "whether it is deleted in the foreground depends on which of its owners and dependents goes first (R09)",
 		rules.R10: "an owner waits for its dependents only for a while (R10)",
 		rules.R17: "whether the garbage collector looks at it depends on what it observes first (R17)",
+		rules.N0:  "the namespace may hold more than could be read, and goes only when it is empty (N)",
 		rules.R19: "a cycle is broken by freeing its references (R19)",
 	}
 	if text, ok := doubts[r]; ok {

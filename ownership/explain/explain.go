@@ -35,6 +35,9 @@ const (
 // String names the severity as reports do.
 func (s Severity) String() string { return [...]string{"info", "warning", "error"}[s] }
 
+// MarshalText implements encoding.TextMarshaler.
+func (s Severity) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
 // Target is an object that a reference means or was found to be.
 type Target struct {
 	APIVersion string
@@ -72,6 +75,11 @@ type Subject struct {
 	// Latent says that nothing triggers the collector now: what it would do it
 	// does when it restarts (R17).
 	Latent bool
+	// Deleting says that the object is being deleted already, so that the collector does
+	// nothing more to it, whatever its references say (R03).
+	Deleting bool
+	// Unmonitored says that the collector does not observe objects of this type (R02).
+	Unmonitored bool
 }
 
 // Problem is one thing wrong with one reference.
@@ -106,6 +114,12 @@ func (p Problem) Path() string {
 		path += "." + p.Field
 	}
 	return path
+}
+
+// Diagnosis says what is wrong and what the collector would do, and leaves out what to
+// write instead.
+func (p Problem) Diagnosis() string {
+	return line(fmt.Sprintf("%s: %s; %s", p.Path(), p.Wrong, p.Consequence))
 }
 
 // Message returns the whole sentence.
@@ -166,6 +180,9 @@ func Problems(s Subject) []Problem {
 		}
 		if p, bad := j.problem(i, ref); bad {
 			p.Index, p.Class = i, ref.Rule
+			if s.Deleting {
+				p.Severity, p.Consequence = Info, fmt.Sprintf("this %s is being deleted already", s.Kind)
+			}
 			p.Wrong, p.Consequence, p.Fix = line(p.Wrong), line(p.Consequence), line(p.Fix)
 			problems = append(problems, p)
 		}
@@ -173,8 +190,11 @@ func Problems(s Subject) []Problem {
 	return problems
 }
 
+// Decision is what the collector decides on the object.
+func (s Subject) Decision() rules.Decision { return decision(s) }
+
 func decision(s Subject) rules.Decision {
-	subject := rules.Subject{}
+	subject := rules.Subject{Unmonitored: s.Unmonitored, Deleting: s.Deleting}
 	for _, ref := range s.References {
 		subject.References = append(subject.References, rules.Judged{UID: ref.UID, Classification: ref.Classification})
 	}

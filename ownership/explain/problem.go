@@ -65,16 +65,16 @@ func (j judge) absent(ref Reference) Problem {
 		p.Fix = "use name and uid of an owner that exists, or drop the reference"
 		p.Consequence = j.deletion(j.when() + ", unless another owner keeps it")
 		return p
+	case ref.Elsewhere != nil && ref.Elsewhere.Namespace != "" && ref.Elsewhere.Namespace != j.s.Namespace:
+		j.otherNamespace(ref, &p)
+	case ref.Elsewhere != nil: // nobody mistypes a uid: that is the owner that was meant
+		j.otherCoordinates(ref, &p)
 	case ref.Found != nil:
 		j.otherUID(ref, &p)
-	case ref.Elsewhere == nil:
+	default:
 		p.Field, p.Value = "name", ref.Name
 		p.Wrong = fmt.Sprintf("%s %s does not exist%s", properKind(ref), quote(ref.Name), j.required(ref))
 		p.Fix = "create the owner first and use its uid, or drop the reference"
-	case ref.Elsewhere.Namespace != "" && ref.Elsewhere.Namespace != j.s.Namespace:
-		j.otherNamespace(ref, &p)
-	default:
-		j.otherCoordinates(ref, &p)
 	}
 	if j.decision.Action == rules.Prune {
 		p.Rule, p.Severity = rules.R08, Warning
@@ -123,8 +123,12 @@ func (j judge) otherUID(ref Reference, p *Problem) {
 
 func (j judge) otherNamespace(ref Reference, p *Problem) {
 	p.Rule, p.Field, p.Value = rules.R13, "name", ref.Name
-	p.Wrong = fmt.Sprintf("the %s with this uid is in namespace %s, and no owner of this %s can be outside namespace %s",
-		line(ref.Elsewhere.Kind), quote(ref.Elsewhere.Namespace), j.s.Kind, quote(j.s.Namespace))
+	allowed := "can be in any"
+	if j.s.Namespace != "" {
+		allowed = "can be outside namespace " + quote(j.s.Namespace)
+	}
+	p.Wrong = fmt.Sprintf("the %s with this uid is in namespace %s, and no owner of this %s %s",
+		line(ref.Elsewhere.Kind), quote(ref.Elsewhere.Namespace), j.s.Kind, allowed)
 	p.Fix = "put both into one namespace, or use a cluster-scoped owner, or drop the reference"
 }
 
@@ -226,6 +230,12 @@ func (j judge) solid(ref Reference) (Problem, bool) {
 		p.Wrong = fmt.Sprintf("%s %s is owned by this %s itself, directly or through others", properKind(ref), quote(ref.Name), j.s.Kind)
 		p.Consequence = "the garbage collector would never delete either by itself"
 		p.Fix = "drop one of the references"
+	case blocking(ref) && j.decision.Action == rules.Retry:
+		p.Rule, p.Field, p.Value = rules.F7, "blockOwnerDeletion", "true"
+		p.Wrong = fmt.Sprintf("this %s blocks %s %s, and is not collected as long as %s cannot be judged",
+			j.s.Kind, properKind(ref), quote(ref.Name), j.unresolved())
+		p.Consequence = fmt.Sprintf("a foreground deletion of %s %s would wait for that", properKind(ref), quote(ref.Name))
+		p.Fix = "correct the other reference first"
 	case ref.Doubt == rules.D2:
 		p.Rule = rules.D2
 		p.Wrong = fmt.Sprintf("%s was not served for a while", line(ref.APIVersion))

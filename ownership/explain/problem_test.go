@@ -267,3 +267,38 @@ func TestProblems_NoUID(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// TestProblems_Blocks is row F7: what cannot be judged keeps another owner waiting.
+func TestProblems_Blocks(t *testing.T) {
+	s := subject(t, "Widget a/w\nConfigMap a/c -> Widget w +b; Gizmo:nowhere.example/v1 g", "ConfigMap a/c")
+	problems := explain.Problems(s)
+	if len(problems) != 2 || problems[0].Rule != rules.F7 || problems[0].Severity != explain.Warning || problems[0].Deny {
+		t.Fatal(explain.Join(problems))
+	}
+	want := `metadata.ownerReferences[0].blockOwnerDeletion: this ConfigMap blocks Widget "w", and is not collected as long as ownerReferences[1] cannot be judged; a foreground deletion of Widget "w" would wait for that`
+	if got := problems[0].Diagnosis(); got != want {
+		t.Errorf("got %s", got)
+	}
+}
+
+// TestProblems_Deleting is row R03: what is going already is not lost by its references.
+func TestProblems_Deleting(t *testing.T) {
+	s := subject(t, "ConfigMap a/c -> Widget ghost", "ConfigMap a/c")
+	s.Deleting = true
+	problems := explain.Problems(s)
+	if len(problems) != 1 || problems[0].Severity != explain.Info || !strings.Contains(problems[0].Diagnosis(), "is being deleted already") {
+		t.Error(explain.Join(problems))
+	}
+	if got := s.Decision().Action; got != rules.SkipTerminating {
+		t.Errorf("decided to %s", got)
+	}
+}
+
+// TestProblems_Unmonitored is row R02.
+func TestProblems_Unmonitored(t *testing.T) {
+	s := subject(t, "ConfigMap a/c -> Widget ghost", "ConfigMap a/c")
+	s.Unmonitored = true
+	if got := explain.Join(explain.Problems(s)); !strings.Contains(got, "does not observe this type and would never delete this ConfigMap") {
+		t.Error(got)
+	}
+}

@@ -42,13 +42,17 @@ func NewBuilder(t *Types) *Builder {
 
 // Add adds one object. An object whose uid is already there under other
 // coordinates is the same object served under a second group: the first form
-// stands, and the second is kept as another way to reach it (R15). The builder
+// stands, and the second is kept as another way to reach it (R15). One that is there
+// under the same coordinates was read twice, and changes nothing. The builder
 // keeps the strings of the object, not its slices.
 func (b *Builder) Add(o Object) error {
 	if o.Kind == "" || o.Name == "" || o.UID == "" {
 		return fmt.Errorf("adding %s %q: %w", o.Kind, o.Name, ErrIncomplete)
 	}
 	if first, ok := b.g.byUID[o.UID]; ok {
+		if b.same(first, o) {
+			return nil
+		}
 		b.g.aliases[coordinates{groupKindOf(o.APIVersion, o.Kind), o.Namespace, o.Name}] = first
 		return nil
 	}
@@ -67,6 +71,23 @@ func (b *Builder) Add(o Object) error {
 		b.ownerUIDs = append(b.ownerUIDs, ref.UID)
 	}
 	return nil
+}
+
+// same reports whether an object is the one that was added as first.
+func (b *Builder) same(first ID, o Object) bool {
+	n := &b.g.nodes[first]
+	k := &b.g.kinds[n.kind]
+	return n.name == o.Name && k.kind == o.Kind && k.apiVersion == o.APIVersion && b.g.namespaces[n.namespace] == o.Namespace
+}
+
+// Retype replaces the types that the graph is built with, for who learns more of them
+// while objects are added. Nothing that was added is lost.
+func (b *Builder) Retype(t *Types) {
+	b.g.types = t
+	b.objectIDs = map[schema.GroupKind]uint32{}
+	for i := range b.g.kinds {
+		b.resolve(&b.g.kinds[i])
+	}
 }
 
 func tristate(v *bool, whenTrue, whenSet uint8) uint8 {
@@ -188,18 +209,24 @@ func (b *Builder) kind(apiVersion, name string) uint32 {
 	if id, ok := b.kindIDs[key]; ok {
 		return id
 	}
-	k := kind{apiVersion: apiVersion, kind: name, mapping: b.g.types.Resolve(apiVersion, name)}
-	gk := groupKindOf(apiVersion, k.properKind())
-	object, ok := b.objectIDs[gk]
-	if !ok {
-		object = uint32(len(b.objectIDs))
-		b.objectIDs[gk] = object
-	}
-	k.object, k.groupKind = object, gk
+	k := kind{apiVersion: apiVersion, kind: name}
+	b.resolve(&k)
 	id := uint32(len(b.g.kinds))
 	b.g.kinds = append(b.g.kinds, k)
 	b.kindIDs[key] = id
 	return id
+}
+
+// resolve finds what the apiVersion and kind of k stand for.
+func (b *Builder) resolve(k *kind) {
+	k.mapping = b.g.types.Resolve(k.apiVersion, k.kind)
+	k.groupKind = groupKindOf(k.apiVersion, k.properKind())
+	object, ok := b.objectIDs[k.groupKind]
+	if !ok {
+		object = uint32(len(b.objectIDs))
+		b.objectIDs[k.groupKind] = object
+	}
+	k.object = object
 }
 
 func (b *Builder) namespace(name string) uint32 {

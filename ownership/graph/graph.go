@@ -172,6 +172,12 @@ func (g *Graph) Kind(id ID) (apiVersion, kind string, m Mapping) {
 	return k.apiVersion, k.kind, k.mapping
 }
 
+// IsNamespace reports whether an object is a Namespace.
+func (g *Graph) IsNamespace(id ID) bool {
+	apiVersion, kind, _ := g.Kind(id)
+	return apiVersion == "v1" && kind == "Namespace" && g.Namespace(id) == ""
+}
+
 // Object returns the object as it was added, of a virtual owner the uid alone.
 func (g *Graph) Object(id ID) Object {
 	n := &g.nodes[id]

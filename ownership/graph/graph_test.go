@@ -134,6 +134,38 @@ func TestBuilder_Add(t *testing.T) {
 	}
 }
 
+// TestBuilder_Twice: an object that is read twice is there once, and can be reached no
+// other way than before.
+func TestBuilder_Twice(t *testing.T) {
+	g := build(t, widget("a", "w"), widget("a", "w"))
+	if g.Len() != 1 {
+		t.Errorf("%d objects", g.Len())
+	}
+	if id, ok := g.Lookup(acme, "Widget", "a", "w"); id != 0 || !ok {
+		t.Errorf("found %d", id)
+	}
+}
+
+// TestBuilder_Retype: what is learnt of the types while objects are added holds for those
+// that were added before.
+func TestBuilder_Retype(t *testing.T) {
+	b := graph.NewBuilder(clusterTypes())
+	lower := ref("widget", "w", "aw")
+	for _, o := range []graph.Object{widget("a", "w"), widget("a", "dependent", lower)} {
+		if err := b.Add(o); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b.Retype(graph.NewTypes(graph.Type{APIVersion: acme, Kind: "Widget", Namespaced: true, Serving: graph.Served, Unreadable: true}))
+	g := b.Graph()
+	if _, _, m := g.Kind(0); !m.Type.Unreadable || !g.Reference(0).Mapping.Type.Unreadable {
+		t.Error("a kind has the old type")
+	}
+	if !g.Edge(0).Linked {
+		t.Error("the reference does not reach its owner any more")
+	}
+}
+
 // TestGraph_Linked: which references reach the object of their uid (R13, R15).
 func TestGraph_Linked(t *testing.T) {
 	cluster := graph.Object{APIVersion: acme, Kind: "ClusterWidget", Name: "p", UID: "p"}
@@ -233,5 +265,24 @@ func TestGraph_Cycles_Long(t *testing.T) {
 	objects[n-1].Owners = nil
 	if got := build(t, objects...).Cycles(); len(got) != 0 {
 		t.Errorf("%d cycles in a chain", len(got))
+	}
+}
+
+// TestIsNamespace: what is only called so, in another group or in a namespace, is none.
+func TestIsNamespace(t *testing.T) {
+	for name, tc := range map[string]struct {
+		object graph.Object
+		want   bool
+	}{
+		"a Namespace":        {graph.Object{APIVersion: "v1", Kind: "Namespace", Name: "a", UID: "1"}, true},
+		"of another group":   {graph.Object{APIVersion: acme, Kind: "Namespace", Name: "a", UID: "1"}, false},
+		"another core kind":  {graph.Object{APIVersion: "v1", Kind: "ConfigMap", Namespace: "a", Name: "a", UID: "1"}, false},
+		"in a namespace too": {graph.Object{APIVersion: "v1", Kind: "Namespace", Namespace: "a", Name: "a", UID: "1"}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := build(t, tc.object).IsNamespace(0); got != tc.want {
+				t.Errorf("got %t", got)
+			}
+		})
 	}
 }

@@ -96,7 +96,7 @@ func (b *bounds) merges(number int) bool {
 // finalizers lists what a dying object may be left with.
 func (b *bounds) finalizers(id graph.ID) [][]string {
 	f, stored := b.start[id], b.g.Finalizers(id)
-	now := presentFinalizers(f, stored)
+	now := presentFinalizers(f|isDeleting, stored)
 	_, _, m := b.g.Kind(id)
 	if f&isDeleting != 0 {
 		lists := b.served(id, nil, now)
@@ -199,6 +199,7 @@ func (b *bounds) because(id graph.ID, o Outcome) []Rule {
 		R05: b.start[id]&isMistaken != 0,
 		R17: b.start[id]&mayBeQueued != 0,
 		R09: b.may.has(id, fore) && b.may.has(id, back|orph),
+		N0:  b.start[id]&isUnread != 0 && b.may.has(id, goes),
 		F3:  len(o.Finalizers) > 1 || b.may.has(id, released) && !b.must.has(id, released),
 	}
 	first, last := b.g.ReferenceRange(id)

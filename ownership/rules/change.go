@@ -117,11 +117,16 @@ func (w *world) afterDelete(id graph.ID, policy metav1.DeletionPropagation) flag
 	return want
 }
 
-// presentFinalizers returns the finalizers that an object with these flags has.
+// presentFinalizers returns the finalizers that an object with these flags has. Those of
+// others can be off only while it is being deleted (Unheld).
 func presentFinalizers(f flags, stored []string) []string {
 	var list []string
 	for _, name := range stored {
-		if !collectors(name) || f&isRewritten == 0 && f&finalizerFlags([]string{name}) != 0 {
+		if collectors(name) {
+			if f&isRewritten == 0 && f&finalizerFlags([]string{name}) != 0 {
+				list = append(list, name)
+			}
+		} else if f&(isDeleting|hasOther) != isDeleting {
 			list = append(list, name)
 		}
 	}
@@ -164,8 +169,8 @@ func (w *world) removeIfFree(id graph.ID, rule Rule) {
 	if w.any(id, isGone|hasOther|isForeground|isOrphan) || !w.is(id, isDeleting) {
 		return
 	}
-	if w.is(id, isNamespace) && w.remaining[id] > 0 {
-		return
+	if w.is(id, isNamespace) && (w.remaining[id] > 0 || w.any(id, isUnread)) {
+		return // of an unread one nobody knows, and that it waits is never wrong
 	}
 	w.remove(id, rule)
 }

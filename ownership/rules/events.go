@@ -15,6 +15,17 @@ func (w *world) apply(e Event) {
 		for _, id := range e.objects {
 			w.look(id, false)
 		}
+	case unheld:
+		for _, id := range e.objects {
+			if !w.any(id, isGraceful) { // that has none
+				w.flags[id] &^= hasOther
+				w.removeIfFree(id, F12)
+			}
+		}
+	case unread:
+		for _, id := range e.objects {
+			w.flags[id] |= isUnread
+		}
 	case deleted:
 		for _, id := range e.objects {
 			w.delete(id, e.policy, F1)

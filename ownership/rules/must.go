@@ -243,7 +243,7 @@ func (p *must) judgeEnd(id graph.ID) {
 	if free && ways&fore != 0 {
 		p.add(id, released)
 	}
-	if p.was(id, hasOther) || p.was(id, isNamespace) && p.left[id] > 0 {
+	if p.was(id, hasOther) || p.was(id, isNamespace) && (p.left[id] > 0 || p.was(id, isUnread)) {
 		return
 	}
 	ends := p.has(id, emptied) || (ways&fore == 0 || free) && (ways&orph == 0 || observed)

@@ -20,6 +20,8 @@ const (
 	created
 	deleted
 	reconsidered
+	unheld
+	unread
 )
 
 // Restarted is a start of the collector: it observes every object anew and
@@ -43,6 +45,15 @@ func Deleted(policy metav1.DeletionPropagation, objects ...graph.ID) Event {
 // more without being told to: it could not judge them before, or its request
 // failed, and it comes back after a pause. Only its memory knows.
 func Reconsidered(objects ...graph.ID) Event { return Event{kind: reconsidered, objects: objects} }
+
+// Unheld says that whoever keeps finalizers on these objects, besides the collector, takes
+// them off as soon as the objects are being deleted (F12). Say it before the DELETE.
+func Unheld(objects ...graph.ID) Event { return Event{kind: unheld, objects: objects} }
+
+// Unread says that these namespaces may hold more than the graph has: something that could
+// not be read, or whose server does not answer. The namespace controller then empties them as
+// far as it can, but whether one of them goes is open (N).
+func Unread(namespaces ...graph.ID) Event { return Event{kind: unread, objects: namespaces} }
 
 // Prediction says how a graph ends once the collector has settled.
 type Prediction struct {

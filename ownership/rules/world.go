@@ -39,6 +39,7 @@ const (
 	isUnsure                        // a new collector may finish it before it knows all dependents
 	isMuted                         // references block it whose end the collector overlooks
 	isRetrying                      // the collector looks at it again and again (R06)
+	isUnread                        // a namespace that may hold more than is known
 )
 
 const isWaiting = isDeleting | isForeground
@@ -92,14 +93,14 @@ func newWorld(g *graph.Graph) *world {
 
 func (w *world) initial(id graph.ID) flags {
 	var f flags
-	apiVersion, kind, m := w.g.Kind(id)
+	_, _, m := w.g.Kind(id)
 	for _, set := range [...]struct {
 		flag flags
 		when bool
 	}{
 		{isUnmonitored, m.Type.Unmonitored},
 		{ignoresPolicy, m.Type.IgnoresPolicy},
-		{isNamespace, apiVersion == "v1" && kind == "Namespace" && w.g.Namespace(id) == ""},
+		{isNamespace, w.g.IsNamespace(id)},
 		{isDeleting, w.g.Deleting(id)},
 		{isMarked, w.g.Marked(id) && w.g.Deleting(id)},
 	} {

@@ -18,7 +18,7 @@ import (
 // TestColdStart: a whole cluster starts with the webhooks in force and nobody there to
 // answer them. What a cluster needs to come up goes through with either failure policy.
 func TestColdStart(t *testing.T) {
-	w := lab.World(t)
+	w := begin(t)
 	r := alone(t, w)
 	r.Stop(t)
 	if err := inForce(t, w); err != nil {

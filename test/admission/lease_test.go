@@ -26,7 +26,7 @@ const credentialID = "authentication.kubernetes.io/credential-id"
 // writes.
 func TestLease(t *testing.T) {
 	const standstill = 15 * time.Second
-	w := lab.World(t)
+	w := begin(t)
 	webhook := alone(t, w)
 	first := controller(t, w, "one")
 	world.Eventually(t, world.Patience, "the first controller leads", func() error { return leads(t, first) })

@@ -46,6 +46,18 @@ func prepare(ctx context.Context, w *world.World) error {
 	return errors.Join(w.Client.Create(ctx, ns), w.Client.Create(ctx, owner))
 }
 
+// begin returns the control plane as every test finds it: with nobody there who would
+// write the Secret, and without what a test before has left of one. Its authority may be
+// good for another few seconds only.
+func begin(t testing.TB) *world.World {
+	t.Helper()
+	w := lab.World(t)
+	if err := client.IgnoreNotFound(w.Client.Delete(t.Context(), secret())); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
 // service is the address of the Service.
 func service(t testing.TB, w *world.World) string {
 	t.Helper()

@@ -56,7 +56,7 @@ func TestOverload(t *testing.T) {
 		// room is what the chart's limit leaves.
 		room = 256 << 20
 	)
-	w := lab.World(t)
+	w := begin(t)
 	r := alone(t, w, "--webhook-concurrency=10") // it has no control group that would say so
 	owner := theOwner(t, w)
 	before := r.Memory(t)

@@ -74,8 +74,9 @@ func remove(t *testing.T, w *world.World) {
 // TestRepair: whatever is done to a configuration is repaired, by as many writes as it
 // takes and no more.
 func TestRepair(t *testing.T) {
-	w := lab.World(t)
+	w := begin(t)
 	r := alone(t, w)
+	world.Eventually(t, world.Patience, "all is in force", func() error { return inForce(t, w) })
 	for what, tc := range map[string]struct {
 		spoil  func(t *testing.T)
 		writes int
@@ -129,7 +130,7 @@ func TestRepair(t *testing.T) {
 // TestBreakGlass: the switch takes the webhooks out of service, whoever makes their
 // configurations again, and a deleted one stays deleted with it and without it.
 func TestBreakGlass(t *testing.T) {
-	w := lab.World(t)
+	w := begin(t)
 	alone(t, w)
 	owner := theOwner(t, w)
 	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: world.ReleaseNamespace}}
@@ -171,7 +172,7 @@ func TestBreakGlass(t *testing.T) {
 // reached, although what is not judged is refused; and it goes on asking when that one
 // has gone.
 func TestInForce(t *testing.T) {
-	w := lab.World(t)
+	w := begin(t)
 	owner := theOwner(t, w)
 	remake(t, w)
 	asked := func() error { return w.Client.Create(t.Context(), stale(owner), client.DryRunAll) }
@@ -204,7 +205,7 @@ func TestInForce(t *testing.T) {
 // TestReady: a replica that the live caBundle does not trust is not ready, says why, and
 // becomes ready by itself when it may write again.
 func TestReady(t *testing.T) {
-	w := lab.World(t)
+	w := begin(t)
 	r := alone(t, w)
 	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	w.Get(t, role)

@@ -50,7 +50,7 @@ func awaitMember(t *testing.T, balancer *replica.Balancer, r *replica.Replica) {
 // to be judged. One that is told to stop is not ready any more at once, goes on answering
 // and asks for a new connection with each answer.
 func TestRollingRestart(t *testing.T) {
-	w := lab.World(t)
+	w := begin(t)
 	const lameDuck = "--lame-duck=6s"
 	balancer, all := three(t, w, lameDuck)
 	before, l := unanswered(t, w), newLoad(t, w)
@@ -87,7 +87,7 @@ func TestRollingRestart(t *testing.T) {
 
 // TestKill: of a process that is killed only what was in flight is lost.
 func TestKill(t *testing.T) {
-	w := lab.World(t)
+	w := begin(t)
 	balancer, all := three(t, w)
 	l := newLoad(t, w)
 	began := time.Now()
@@ -98,8 +98,7 @@ func TestKill(t *testing.T) {
 		}
 		return nil
 	})
-	led := balancer.Led(all[0])
-	open := balancer.Open(all[0])
+	open, before := balancer.Connections(all[0])
 	all[0].Kill(t)
 	balancer.Remove(all[0])
 	already := l.sent.Load()
@@ -112,7 +111,8 @@ func TestKill(t *testing.T) {
 	stop()
 	t.Log(l.tell(time.Since(began)))
 	// A connection carries one request at a time. What was opened while the process died counts.
-	open += balancer.Led(all[0]) - led
+	_, ever := balancer.Connections(all[0])
+	open += ever - before
 	t.Logf("%d connections led to the process that was killed", open)
 	if failed := l.failed.Load(); failed > int64(max(open, 1)) {
 		t.Errorf("%d writes were not judged, but only %d connections led to the process that was killed", failed, open)

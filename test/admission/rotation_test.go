@@ -81,8 +81,7 @@ func serials(bundle []byte) string {
 // authorities are in the caBundle, and when the old one has expired it is not.
 func TestRotation(t *testing.T) {
 	const writing = 2 * time.Minute
-	w := lab.World(t)
-	fresh(t, w)
+	w := begin(t)
 	balancer := replica.Balance(t, service(t, w))
 	flags := []string{"--certificate-lifetime=9s", "--authority-lifetime=90s"}
 	var both []*replica.Replica

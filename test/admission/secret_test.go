@@ -27,15 +27,6 @@ func secret() *corev1.Secret {
 	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: world.ReleaseNamespace, Name: name + "-certificate"}}
 }
 
-// fresh takes the Secret away while nobody runs who would bring it back, so that the next
-// replica begins with an authority of its own.
-func fresh(t *testing.T, w *world.World) {
-	t.Helper()
-	if err := client.IgnoreNotFound(w.Client.Delete(t.Context(), secret())); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // issued is a pair for a name, as if it had been issued at some other time.
 func issued(t *testing.T, dnsName string, at time.Time) certs.Pair {
 	t.Helper()
@@ -49,7 +40,7 @@ func issued(t *testing.T, dnsName string, at time.Time) certs.Pair {
 // TestSecret: whatever is done to the Secret, the old pair goes on serving, nobody has to
 // trust anything new, and the Secret can be used again soon.
 func TestSecret(t *testing.T) {
-	w := lab.World(t)
+	w := begin(t)
 	r := alone(t, w)
 	pid, owner := r.PID(), theOwner(t, w)
 	put := func(t *testing.T, change func(data map[string][]byte)) {
@@ -118,8 +109,7 @@ func TestSecret(t *testing.T) {
 // TestSecret_Made: of replicas that begin at the same time, with no Secret there, one makes
 // the authority of all.
 func TestSecret_Made(t *testing.T) {
-	w := lab.World(t)
-	fresh(t, w)
+	w := begin(t)
 	balancer := replica.Balance(t, service(t, w))
 	all := make([]*replica.Replica, 3)
 	for i := range all {
@@ -151,8 +141,7 @@ func TestSecret_Made(t *testing.T) {
 // TestSecret_NoOther: while the Secret is not there, the account that may make it again
 // makes nothing else of that: no other Secret, and none that would be given a token.
 func TestSecret_NoOther(t *testing.T) {
-	w := lab.World(t)
-	fresh(t, w)
+	w := begin(t)
 	c := w.As(t, world.WebhookUser, "system:serviceaccounts", "system:authenticated")
 	apply := func(name string, kind corev1.SecretType) error {
 		s := &unstructured.Unstructured{Object: map[string]any{"type": string(kind)}}
@@ -204,7 +193,7 @@ func usable(t *testing.T, w *world.World) error {
 // TestSecret_AuthorityReplaced: a Secret with a good pair of another authority is taken
 // over without a gap, since both are trusted meanwhile.
 func TestSecret_AuthorityReplaced(t *testing.T) {
-	w := lab.World(t)
+	w := begin(t)
 	r := alone(t, w)
 	before, l := unanswered(t, w), newLoad(t, w)
 	began := time.Now()
@@ -238,8 +227,7 @@ func TestSecret_AuthorityReplaced(t *testing.T) {
 // TestClock: a process that stands still until all that it has, the authority too, has
 // expired puts that right by itself as soon as it goes on. For it the clock has jumped.
 func TestClock(t *testing.T) {
-	w := lab.World(t)
-	fresh(t, w)
+	w := begin(t)
 	const life = 6 * time.Second
 	r := alone(t, w, "--certificate-lifetime="+life.String(), "--authority-lifetime="+(3*life).String())
 	r.Signal(t, syscall.SIGSTOP)

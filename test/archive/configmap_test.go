@@ -178,3 +178,19 @@ func TestManager_ArchivesAsTheChartHasIt(t *testing.T) {
 		t.Errorf("records (-want +got):\n%s", diff)
 	}
 }
+
+// TestConfigMapStore_NamespaceGone: the permissions to write went with the namespace, and
+// whoever reads the message learns how to get both back.
+func TestConfigMapStore_NamespaceGone(t *testing.T) {
+	t.Parallel()
+	w := lab.World(t)
+	for who, c := range map[string]client.Client{
+		"who may everything":         w.Client,
+		"who may nothing without it": w.As(t, world.ManagerUser, "system:authenticated"),
+	} {
+		store := archive.NewConfigMapStore(c, "gone")
+		if err := store.Put(t.Context(), record(t, "x", "u-1", 2, 1)); err == nil || !strings.Contains(err.Error(), "apply the chart again") {
+			t.Errorf("%s: %v", who, err)
+		}
+	}
+}

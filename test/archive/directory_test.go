@@ -7,10 +7,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -42,6 +44,14 @@ func TestDirectory_NotThere(t *testing.T) {
 		}
 		return nil
 	})
+
+	// What is not in force any more is not called so, and is not made again.
+	w.Delete(t, &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: v1alpha1.NamespaceFor("blocked"), Name: v1alpha1.QuotaName}})
+	ts = w.AwaitCondition(t, "blocked", v1alpha1.ConditionQuotaInForce, metav1.ConditionFalse, v1alpha1.ReasonTerminating)
+	ready := meta.FindStatusCondition(ts.Status.Conditions, v1alpha1.ConditionReady)
+	if archived := meta.FindStatusCondition(ts.Status.Conditions, v1alpha1.ConditionArchived); !strings.Contains(ready.Message, archived.Message) {
+		t.Errorf("Ready says %q, and nothing of the archive", ready.Message)
+	}
 
 	// Others are served, and nobody is let go. This lasts long enough for the backoff
 	// to grow to many seconds.

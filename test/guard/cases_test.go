@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -171,6 +173,7 @@ func (r report) check(t *testing.T, w *world.World) string {
 			t.Errorf("the answer lacks %q: %s", word, answer.Out)
 		}
 	}
+	r.compareWithCheck(t, w, answer.Out)
 	text := answer.Out
 	if denied {
 		for _, cause := range causes(t, w.Client.Create(t.Context(), r.object, client.DryRunAll)) {
@@ -178,6 +181,39 @@ func (r report) check(t *testing.T, w *world.World) string {
 		}
 	}
 	return text
+}
+
+// compareWithCheck fails the test unless the plugin says the same of the manifest, in the
+// same words, before it is applied.
+func (r report) compareWithCheck(t *testing.T, w *world.World, told string) {
+	t.Helper()
+	if _, unseen := r.object.(*admissionregistrationv1.ValidatingWebhookConfiguration); unseen {
+		return // the plugin sees what no webhook is shown
+	}
+	manifest, err := json.Marshal(r.object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "manifest.json")
+	if err := os.WriteFile(file, manifest, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	printed := w.Plugin(t, "check", "-f", file, "-o", "json")
+	var checked struct {
+		Findings []struct{ Message, Verdict string }
+	}
+	if err := json.Unmarshal([]byte(printed.Out), &checked); err != nil {
+		t.Fatalf("%v: %+v", err, printed)
+	}
+	verdict := map[bool]string{true: "deny", false: "warn"}[len(r.denied) > 0]
+	if wanted := len(r.denied)+len(r.warned) > 0; (len(checked.Findings) > 0) != wanted || (printed.Code == 1) != wanted {
+		t.Errorf("exit code %d, findings %+v", printed.Code, checked.Findings)
+	}
+	for _, f := range checked.Findings {
+		if f.Verdict != verdict || !strings.Contains(told, f.Message) {
+			t.Errorf("check would %s: %s\nthe guard: %s", f.Verdict, f.Message, told)
+		}
+	}
 }
 
 func custom(apiVersion, kind, namespace string) *unstructured.Unstructured {

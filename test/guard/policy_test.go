@@ -10,9 +10,11 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"labhub.io/teamspace/api/v1alpha1"
 	"labhub.io/teamspace/test/world"
 )
 
@@ -248,5 +250,59 @@ func TestPolicy_Connections(t *testing.T) {
 	}
 	if answer := w.Kubectl(t, "--as="+world.WebhookUser, "get", "--raw", "/api/v1/namespaces/"+ns+"/pods/pod"); answer.Code != 0 {
 		t.Errorf("reading: %+v", answer)
+	}
+}
+
+// TestPolicy_Modes: a mode or a switch that is none is refused when it is set, and not held
+// against whatever else is written later.
+func TestPolicy_Modes(t *testing.T) {
+	t.Parallel()
+	w := lab.World(t)
+	const refusal = "has to be enforce, warn, audit or off"
+	set := func(ns, mode string) error {
+		object := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}}
+		return w.Client.Patch(t.Context(), object, mergePatch(fmt.Sprintf(`{"metadata":{"labels":{%q:%q}}}`, v1alpha1.LabelGuardMode, mode)))
+	}
+	ns := namespace(t, w, "modes")
+	for _, mode := range []string{"enforce", "warn", "audit", "off"} {
+		if err := set(ns, mode); err != nil {
+			t.Errorf("%s: %v", mode, err)
+		}
+	}
+	create := func(mode string) error {
+		object := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "modes-made", Labels: map[string]string{v1alpha1.LabelGuardMode: mode}}}
+		return w.Client.Create(t.Context(), object, client.DryRunAll)
+	}
+	for _, mode := range []string{"Enforce", "enforced", ""} {
+		wantRefused(t, set(ns, mode), refusal)
+		wantRefused(t, create(mode), refusal)
+	}
+
+	annotated := func(value string) error {
+		object := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}}
+		return w.Client.Patch(t.Context(), object, mergePatch(fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, v1alpha1.AnnotationWebhooks, value)))
+	}
+	if err := annotated("off"); err != nil { // of another namespace than the release's it means nothing
+		t.Errorf("the switch: %v", err)
+	}
+	for _, value := range []string{"OFF", "on", ""} {
+		wantRefused(t, annotated(value), `has to be "off"`)
+	}
+
+	// As it was before the chart was installed.
+	binding := &admissionregistrationv1.ValidatingAdmissionPolicyBinding{ObjectMeta: metav1.ObjectMeta{Name: "modes.platform.labhub.io"}}
+	w.Get(t, binding)
+	w.Delete(t, binding)
+	await(t, "a mode that is none is accepted", func() error { return set(ns, "none") })
+	binding.ResourceVersion = ""
+	w.Create(t, binding)
+	await(t, "it is refused again", func() error {
+		if err := create("none"); !apierrors.IsForbidden(err) {
+			return errors.Join(err, errors.New("it is not"))
+		}
+		return nil
+	})
+	if err := w.Client.Patch(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}}, mergePatch(`{"metadata":{"labels":{"x.example/mine":"1"}}}`)); err != nil {
+		t.Errorf("another label of a namespace with a mode that is none: %v", err)
 	}
 }

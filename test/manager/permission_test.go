@@ -24,7 +24,9 @@ func TestPermissions(t *testing.T) {
 		"it reads the quota of a team":       {ask: "list resourcequotas/team-quota -n team-x", want: "yes"},
 		"it makes the quota of a team again": {ask: "delete resourcequotas/team-quota -n team-x", want: "yes"},
 		"it writes its archive":              {ask: "create configmaps -n teamspace-archive", want: "yes"},
+		"it says where its archive is":       {ask: "create configmaps/teamspace-archive -n teamspace-system", want: "yes"},
 
+		"and writes no other ConfigMap there":      {ask: "create configmaps -n teamspace-system", want: "no"},
 		"it does not read Secrets":                 {ask: "get secrets", want: "no"},
 		"nor list them":                            {ask: "list secrets -A", want: "no"},
 		"nor those of its own namespace":           {ask: "get secrets -n teamspace-system", want: "no"},

@@ -29,7 +29,7 @@ type backend struct {
 	ready   bool
 	gone    bool
 	open    map[net.Conn]struct{}
-	led     int // connections, those that have ended too
+	ever    int // connections, those that have ended too
 }
 
 // Balance listens at an address for the replicas that will be added, until the test ends.
@@ -68,30 +68,16 @@ func (b *Balancer) Remove(r *Replica) {
 	}
 }
 
-// Open is how many connections lead to a replica.
-func (b *Balancer) Open(r *Replica) int {
+// Connections counts those that lead to a replica, and those that ever have.
+func (b *Balancer) Connections(r *Replica) (open, ever int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	open := 0
 	for _, one := range b.backends {
 		if one.replica == r {
-			open += len(one.open)
+			open, ever = open+len(one.open), ever+one.ever
 		}
 	}
-	return open
-}
-
-// Led is how many connections have led to a replica, those that have ended too.
-func (b *Balancer) Led(r *Replica) int {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	led := 0
-	for _, one := range b.backends {
-		if one.replica == r {
-			led += one.led
-		}
-	}
-	return led
+	return open, ever
 }
 
 // Leads says whether new connections may come to a replica.
@@ -172,7 +158,7 @@ func (b *Balancer) count(one *backend, connection net.Conn, open bool) {
 	defer b.mu.Unlock()
 	if open {
 		one.open[connection] = struct{}{}
-		one.led++
+		one.ever++
 	} else {
 		delete(one.open, connection)
 	}

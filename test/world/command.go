@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"os"
 	"os/exec"
 	"strings"
 	"testing"
@@ -77,7 +79,7 @@ func (w *World) mustSandbox(t testing.TB, verb string, c Component, flags ...str
 
 func (w *World) sandbox(ctx context.Context, verb string, c Component, flags ...string) (said string, err error) {
 	args := append([]string{verb, "--dir=" + w.Dir, string(c)}, flags...)
-	out, err := exec.CommandContext(ctx, w.binary("sandbox"), args...).CombinedOutput()
+	out, err := exec.CommandContext(ctx, w.Binary("sandbox"), args...).CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("asking the sandbox to %s %s: %w\n%s", verb, c, err, out)
 	}
@@ -100,7 +102,7 @@ func (w *World) Kubectl(t testing.TB, args ...string) Answer {
 // is what -f - reads.
 func (w *World) KubectlWith(t testing.TB, stdin string, args ...string) Answer {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), w.binary("kubectl"), append([]string{"--kubeconfig=" + w.Kubeconfig()}, args...)...)
+	cmd := exec.CommandContext(t.Context(), w.Binary("kubectl"), append([]string{"--kubeconfig=" + w.Kubeconfig()}, args...)...)
 	cmd.Stdin = strings.NewReader(stdin)
 	out, err := cmd.CombinedOutput()
 	if _, ended := errors.AsType[*exec.ExitError](err); err != nil && !ended {
@@ -118,4 +120,52 @@ func (w *World) MustKubectl(t testing.TB, args ...string) string {
 		t.Fatalf("kubectl %s: exit code %d\n%s", strings.Join(args, " "), answer.Code, answer.Out)
 	}
 	return answer.Out
+}
+
+// MustShell runs a script that calls kubectl, as administrator, and fails the test if any
+// line of it fails.
+func (w *World) MustShell(t testing.TB, script string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "sh", "-e")
+	cmd.Stdin = strings.NewReader(script)
+	cmd.Env = append(os.Environ(), "KUBECONFIG="+w.Kubeconfig(), "PATH="+w.Binary("")+":"+os.Getenv("PATH"))
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("running a script: %v\n%s\n%s", err, out, script)
+	}
+}
+
+// Report is what the plugin printed, and how it ended.
+type Report struct {
+	Out, Err string
+	Code     int
+}
+
+// Plugin runs kubectl-teamspace as administrator.
+func (w *World) Plugin(t testing.TB, args ...string) Report {
+	t.Helper()
+	return w.PluginWith(t, nil, args...)
+}
+
+// PluginWith runs kubectl-teamspace with a standard input.
+func (w *World) PluginWith(t testing.TB, in io.Reader, args ...string) Report {
+	t.Helper()
+	var out, errOut strings.Builder
+	cmd := exec.CommandContext(t.Context(), w.Binary("kubectl-teamspace"), append([]string{"--kubeconfig=" + w.Kubeconfig()}, args...)...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = in, &out, &errOut
+	err := cmd.Run()
+	if _, ended := errors.AsType[*exec.ExitError](err); err != nil && !ended {
+		t.Fatalf("running kubectl-teamspace: %v", err)
+	}
+	return Report{Out: out.String(), Err: errOut.String(), Code: cmd.ProcessState.ExitCode()}
+}
+
+// MustPlugin runs kubectl-teamspace as administrator, fails the test unless it ends with
+// the code, and returns what it printed on its standard output.
+func (w *World) MustPlugin(t testing.TB, code int, args ...string) string {
+	t.Helper()
+	report := w.Plugin(t, args...)
+	if report.Code != code {
+		t.Fatalf("kubectl-teamspace %s: exit code %d, want %d\n%s%s", strings.Join(args, " "), report.Code, code, report.Out, report.Err)
+	}
+	return report.Out
 }

@@ -3,6 +3,7 @@ package world
 import (
 	"context"
 	"errors"
+	"path/filepath"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -12,10 +13,10 @@ import (
 )
 
 // Sandbox is the path of the sandbox's program.
-func (w *World) Sandbox() string { return w.binary("sandbox") }
+func (w *World) Sandbox() string { return w.Binary("sandbox") }
 
 // Binary is the path of a program of bin/.
-func (w *World) Binary(name string) string { return w.binary(name) }
+func (w *World) Binary(name string) string { return filepath.Join(w.root, "bin", name) }
 
 // AwaitServing waits until the guard denies: after the manager was away, or hung, the
 // API server may go on for a moment as if it still were.

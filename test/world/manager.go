@@ -36,7 +36,7 @@ func (w *World) RunManager(t testing.TB, url string, ca []byte) *program.Program
 	if w.ArchiveDir != "" {
 		archive = "file://" + w.ArchiveDir
 	}
-	p, err := program.Run(w.binary("manager"), "run", "--controllers", "--leader-elect=false",
+	p, err := program.Run(w.Binary("manager"), "run", "--controllers", "--leader-elect=false",
 		"--kubeconfig="+kubeconfig, "--release-namespace="+ReleaseNamespace, "--archive="+archive,
 		"--metrics-bind-address=0", "--health-probe-bind-address=0")
 	if err != nil {

@@ -41,7 +41,7 @@ func (w *World) Metric(t testing.TB, name string) float64 {
 // metricsAddress is read off the status of the sandbox.
 func (w *World) metricsAddress(t testing.TB) string {
 	t.Helper()
-	out, err := exec.CommandContext(t.Context(), w.binary("sandbox"), "status", "--dir="+w.Dir, "-o", "json").Output()
+	out, err := exec.CommandContext(t.Context(), w.Binary("sandbox"), "status", "--dir="+w.Dir, "-o", "json").Output()
 	if err != nil {
 		t.Fatal(err)
 	}

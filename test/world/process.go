@@ -13,7 +13,7 @@ import (
 // PID is the process of a program of the sandbox, such as kube-apiserver.
 func (w *World) PID(t testing.TB, program string) int {
 	t.Helper()
-	out, err := exec.CommandContext(t.Context(), w.binary("sandbox"), "status", "--dir="+w.Dir, "-o", "json").Output()
+	out, err := exec.CommandContext(t.Context(), w.Binary("sandbox"), "status", "--dir="+w.Dir, "-o", "json").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +41,7 @@ func (w *World) Render(t testing.TB, values ...string) []client.Object {
 	for _, value := range values {
 		args = append(args, "--set="+value)
 	}
-	out, err := exec.CommandContext(t.Context(), w.binary("sandbox"), args...).Output()
+	out, err := exec.CommandContext(t.Context(), w.Binary("sandbox"), args...).Output()
 	if err != nil {
 		t.Fatalf("rendering the chart: %v", err)
 	}

@@ -142,7 +142,7 @@ func (w *World) start(options Options) error {
 	if err != nil {
 		return err
 	}
-	if w.process, err = program.Run(w.binary("sandbox"), args...); err != nil {
+	if w.process, err = program.Run(w.Binary("sandbox"), args...); err != nil {
 		return err
 	}
 	if err := w.process.AwaitFile(context.Background(), filepath.Join(w.Dir, "ready"), startTimeout); err != nil {
@@ -158,7 +158,7 @@ func (w *World) start(options Options) error {
 }
 
 func (w *World) arguments(options Options) ([]string, error) {
-	for _, name := range []string{"sandbox", "manager", "kubectl"} {
+	for _, name := range []string{"sandbox", "manager", "kubectl", "kubectl-teamspace"} {
 		if _, err := program.Find(w.root, name); err != nil {
 			return nil, err
 		}
@@ -178,7 +178,7 @@ func (w *World) arguments(options Options) ([]string, error) {
 	args := []string{
 		"dev", "--dir=" + w.Dir,
 		"--chart=" + filepath.Join(w.root, "charts", "teamspace"),
-		"--manager=" + w.binary("manager"),
+		"--manager=" + w.Binary("manager"),
 	}
 	if !options.ChartArchive {
 		w.ArchiveDir = filepath.Join(w.scratch, "archive")
@@ -212,9 +212,11 @@ func (w *World) As(t testing.TB, user string, groups ...string) client.Client {
 	return c
 }
 
-func (w *World) binary(name string) string { return filepath.Join(w.root, "bin", name) }
-func (w *World) auditLog() string          { return filepath.Join(w.scratch, "audit.log") }
-func (w *World) managerLog() string        { return filepath.Join(w.Dir, "manager.log") }
+// AuditLog is the file of the API server's audit log.
+func (w *World) AuditLog() string { return w.auditLog() }
+
+func (w *World) auditLog() string   { return filepath.Join(w.scratch, "audit.log") }
+func (w *World) managerLog() string { return filepath.Join(w.Dir, "manager.log") }
 
 func newScheme() *runtime.Scheme {
 	scheme := runtime.NewScheme()

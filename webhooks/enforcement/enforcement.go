@@ -137,9 +137,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, _ reconcile.Request) (reconc
 func (r *Reconciler) settle(ctx context.Context, c configuration, off bool) (done bool, err error) {
 	log := logr.FromContextOrDiscard(ctx)
 	if !off {
-		if err := r.answered(ctx, c); err != nil {
+		insist, err := r.answered(ctx, c)
+		if err != nil && insist {
 			r.tell(log, "The webhooks are not in force yet", err.Error())
 			return false, nil
+		}
+		if err != nil {
+			r.tell(log, "The webhooks are put into force though this process does not reach itself through the Service: "+
+				"where the API server does not either, what fails open passes", err.Error())
 		}
 	}
 	declared, err := c.declaration(off)
@@ -171,18 +176,16 @@ func (r *Reconciler) switchedOff(ctx context.Context) (bool, error) {
 	return ns.Annotations[v1alpha1.AnnotationWebhooks] == "off", nil
 }
 
-// answered returns an error unless every webhook of a configuration would be answered.
-func (r *Reconciler) answered(ctx context.Context, c configuration) error {
+// answered returns an error unless every webhook of a configuration would be answered, and
+// whether to insist on that.
+func (r *Reconciler) answered(ctx context.Context, c configuration) (insist bool, err error) {
 	if err := r.options.Trusted(ctx); err != nil {
 		r.since = time.Time{}
-		return err
+		return true, err
 	}
 	now := r.clock.Now()
 	if r.since.IsZero() {
 		r.since = now
-	}
-	if now.Sub(r.since) >= patience {
-		return nil
 	}
 	var failed []error
 	for _, h := range c.hooks {
@@ -190,7 +193,7 @@ func (r *Reconciler) answered(ctx context.Context, c configuration) error {
 			failed = append(failed, fmt.Errorf("reaching webhook %q of %s %q: %w", h.name, c.kind, c.name, err))
 		}
 	}
-	return errors.Join(failed...)
+	return now.Sub(r.since) < patience, errors.Join(failed...)
 }
 
 // tell logs what is new.

@@ -17,6 +17,7 @@ import (
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
+	"labhub.io/teamspace/inventory"
 	"labhub.io/teamspace/ownership/explain"
 )
 
@@ -36,7 +37,7 @@ type Options struct {
 	Namespaces client.Reader
 
 	// Owners reads owners live.
-	Owners Owners
+	Owners inventory.Owners
 
 	// Access asks whether a user may read an object.
 	Access Access
@@ -45,7 +46,7 @@ type Options struct {
 // Handler answers admission requests.
 type Handler struct {
 	modes  modes
-	owners Owners
+	owners inventory.Owners
 	access Access
 }
 
@@ -69,7 +70,7 @@ func (h *Handler) Handle(ctx context.Context, review admission.Request) admissio
 	if !req.changed() {
 		return admission.Allowed("")
 	}
-	mode := h.modes.of(ctx, req.object.Namespace)
+	mode := h.modes.of(ctx, req.Object.Namespace)
 	if mode == Off {
 		return admission.Allowed("")
 	}
@@ -85,11 +86,11 @@ func (h *Handler) Handle(ctx context.Context, review admission.Request) admissio
 
 // judge looks at the owners, decides, and leaves out what the caller may not know.
 func (h *Handler) judge(ctx context.Context, req request) []explain.Problem {
-	if n := newOwners(req); n > MaxOwners {
-		return []explain.Problem{explain.TooMany(n, MaxOwners)}
+	if n := req.NewOwners(); n > inventory.MaxOwners {
+		return []explain.Problem{explain.TooMany(n, inventory.MaxOwners)}
 	}
-	found := facts{owners: h.owners, began: h.owners.Now()}.collect(ctx, req)
-	subject := subjectOf(req, found)
+	found := inventory.Examine(ctx, h.owners, req.Change)
+	subject := req.Subject(found)
 	if len(explain.Problems(subject)) == 0 {
 		return nil
 	}

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
+	"labhub.io/teamspace/inventory"
 	"labhub.io/teamspace/ownership/explain"
 	"labhub.io/teamspace/ownership/ownershiptest"
 )
@@ -190,10 +191,10 @@ func TestHandler_Many(t *testing.T) {
 		denied string // words of the denial; none: it passes
 		reads  int32
 	}{
-		"too many new ones":            {review("ConfigMap", "a", many(MaxOwners+1)...), "these are more than 200 owners", 0},
-		"as many as can be looked at":  {review("ConfigMap", "a", many(MaxOwners)...), "; and 195 more", MaxOwners},
-		"a new one beside many":        {update(review("ConfigMap", "a", append(many(1000), widget("w", "uid-w"))...), many(1000)...), "", oldOwners + 1},
-		"a wrong one beside many":      {update(review("ConfigMap", "a", append(many(1000), widget("w", "uid-0"))...), many(1000)...), `has uid "uid-w"`, oldOwners + 1},
+		"too many new ones":            {review("ConfigMap", "a", many(inventory.MaxOwners+1)...), "these are more than 200 owners", 0},
+		"as many as can be looked at":  {review("ConfigMap", "a", many(inventory.MaxOwners)...), "; and 195 more", inventory.MaxOwners},
+		"a new one beside many":        {update(review("ConfigMap", "a", append(many(1000), widget("w", "uid-w"))...), many(1000)...), "", inventory.OldOwners + 1},
+		"a wrong one beside many":      {update(review("ConfigMap", "a", append(many(1000), widget("w", "uid-0"))...), many(1000)...), `has uid "uid-w"`, inventory.OldOwners + 1},
 		"many that are there already":  {update(review("ConfigMap", "a", many(1000)...), many(1000)...), "", 0},
 		"one taken away from the many": {update(review("ConfigMap", "a", many(999)...), many(1000)...), "", 0},
 	} {

@@ -23,7 +23,7 @@ type Access interface {
 // would tell more: a guard that answers "that is not there" is an oracle for those
 // who may not look (H6). It asks only where there is something to say, and once for each
 // owner.
-func (h *Handler) reveal(ctx context.Context, req request, found []fact, subject *explain.Subject) {
+func (h *Handler) reveal(ctx context.Context, req request, found []inventory.Found, subject *explain.Subject) {
 	told := map[int]bool{}
 	first, _ := explain.Cut(explain.Problems(*subject))
 	for _, problem := range first {
@@ -36,12 +36,12 @@ func (h *Handler) reveal(ctx context.Context, req request, found []fact, subject
 			continue // nothing of it shows
 		}
 		ref.Reveal = asked.mayGet(ctx, found[i].Owner, ref.Name)
-		for _, hop := range found[i].cycle {
+		for _, hop := range found[i].Cycle {
 			ref.Cycle = ref.Cycle && asked.mayGet(ctx, hop, hop.Found.Name)
 		}
 		if !ref.Reveal && ref.Class == rules.Waiting {
 			// That an owner is being deleted is as much its secret as its uid.
-			ref.Classification = rules.Classify(req.object.Namespace, ref.OwnerReference, unremarkable(found[i].Facts))
+			ref.Classification = rules.Classify(req.Object.Namespace, ref.OwnerReference, unremarkable(found[i].Facts))
 		}
 	}
 }

@@ -29,6 +29,12 @@ func terminating(ts *v1alpha1.TeamSpace) *v1alpha1.TeamSpace {
 	return ts
 }
 
+// archived says that its record is stored.
+func archived(ts *v1alpha1.TeamSpace) *v1alpha1.TeamSpace {
+	ts.Status.Conditions = []metav1.Condition{{Type: v1alpha1.ConditionArchived, Status: metav1.ConditionTrue}}
+	return ts
+}
+
 func review(t *testing.T, now, before *v1alpha1.TeamSpace) admission.Request {
 	t.Helper()
 	request := admission.Request{AdmissionRequest: admissionv1.AdmissionRequest{Operation: admissionv1.Create, Object: encode(t, now)}}
@@ -130,6 +136,12 @@ func TestValidator(t *testing.T) {
 		"two foreign finalizers dropped":   {now: teamSpace("x/3"), before: teamSpace("x/1", "x/2", "x/3"), want: []string{"2 finalizers of others at once (x/1, x/2)"}},
 		"finalizers in another order":      {now: teamSpace("x/2", "x/1"), before: teamSpace("x/1", "x/2")},
 		"ours dropped and another dropped": {now: teamSpace(), before: teamSpace(v1alpha1.Finalizer, "x/1")},
+		"let go with a record":             {now: terminating(teamSpace()), before: archived(terminating(teamSpace(v1alpha1.Finalizer)))},
+		"let go without a record": {
+			now: terminating(teamSpace("x/1")), before: terminating(teamSpace(v1alpha1.Finalizer, "x/1")),
+			want: []string{`before the record of TeamSpace "a" is stored`},
+		},
+		"let go by somebody else before": {now: terminating(teamSpace()), before: terminating(teamSpace("x/1"))},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := NewValidator().Handle(t.Context(), review(t, tc.now, tc.before))

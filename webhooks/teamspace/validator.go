@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
@@ -40,6 +41,9 @@ func warnings(now, before *v1alpha1.TeamSpace) []string {
 	if dropped := droppedFinalizers(now, before); len(dropped) > 1 {
 		found = append(found, fmt.Sprintf("this request drops %d finalizers of others at once (%s): was the list replaced by an older one?", len(dropped), strings.Join(dropped, ", ")))
 	}
+	if letGoUnrecorded(now, before) {
+		found = append(found, fmt.Sprintf("this request takes off the finalizer %s before the record of TeamSpace %q is stored: it goes without one", v1alpha1.Finalizer, now.Name))
+	}
 	used := before.Status.Used
 	if pods := used[corev1.ResourcePods]; pods.CmpInt64(int64(now.Spec.Pods)) > 0 && now.Spec.Pods < before.Spec.Pods {
 		found = append(found, fmt.Sprintf("spec.pods %d is below the %s pods that run: they stay, and no new one is accepted", now.Spec.Pods, pods.String()))
@@ -48,6 +52,14 @@ func warnings(now, before *v1alpha1.TeamSpace) []string {
 		found = append(found, fmt.Sprintf("spec.cpu %q is below the %s cpu that is requested: pods stay, and no new one is accepted", now.Spec.CPU, cpu.String()))
 	}
 	return found
+}
+
+// letGoUnrecorded says whether somebody does what the controller does only when the record
+// was read back.
+func letGoUnrecorded(now, before *v1alpha1.TeamSpace) bool {
+	return !now.DeletionTimestamp.IsZero() &&
+		slices.Contains(before.Finalizers, v1alpha1.Finalizer) && !slices.Contains(now.Finalizers, v1alpha1.Finalizer) &&
+		!meta.IsStatusConditionTrue(before.Status.Conditions, v1alpha1.ConditionArchived)
 }
 
 func droppedFinalizers(now, before *v1alpha1.TeamSpace) []string {

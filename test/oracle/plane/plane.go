@@ -98,6 +98,9 @@ func (p *Plane) start(ctx context.Context, flags []string) error {
 	return err
 }
 
+// Kubeconfig is the administrator's kubeconfig, for programs.
+func (p *Plane) Kubeconfig() string { return filepath.Join(p.dir, "kubeconfig") }
+
 // Close stops the control plane and removes what it has left. A plane that was not
 // wholly started can be closed, and one that is closed already.
 func (p *Plane) Close() error {
