@@ -326,6 +326,8 @@ func TestPermissions(t *testing.T) {
 		"update leases/teamspace-controller -n teamspace-system":                                        "no",
 		"delete configmaps -n teamspace-archive":                                                        "no",
 		"get configmaps -n teamspace-system":                                                            "no",
+		"get resourcequotas/team-quota -n team-x":                                                       "yes",
+		"get resourcequotas/other -n team-x":                                                            "no",
 		"get secrets -n teamspace-system":                                                               "no",
 		"delete customresourcedefinitions/" + v1alpha1.CRDName:                                          "no",
 		"patch customresourcedefinitions/" + v1alpha1.CRDName:                                           "no",

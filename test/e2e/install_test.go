@@ -23,6 +23,7 @@ func TestInstall(t *testing.T) {
 	must(t, w, "install", "--create-namespace")
 	awaitPods(t, w, "controller")
 	awaitPods(t, w, "webhook")
+	w.AwaitServing(t)
 	wantDenied(t, w)
 	w.Serve(t, world.TeamSpace("first", 2, "1"))
 	if out := must(t, w, "test"); !strings.Contains(out, "Succeeded") {
@@ -145,7 +146,7 @@ func TestAllPodsGone(t *testing.T) {
 			t.Errorf("pod %s was not deleted: the test shows nothing", pod.Name)
 		}
 	}
-	w.AwaitServing(t)
+	awaitReached(t, w)
 	during(t, w, "all pods are back", func() { w.Serve(t, world.TeamSpace("after", 1, "1")) })
 }
 

@@ -162,6 +162,28 @@ func awaitPods(t *testing.T, w *world.World, of string) {
 	})
 }
 
+// inARow is how many requests in a row have to be answered before the webhooks' new pods count as
+// reached: some may be answered by a pod that was deleted, over a connection that it is closing.
+const inARow = 20
+
+// awaitReached waits until the API server reaches the new pods, which the node has to learn of.
+func awaitReached(t *testing.T, w *world.World) {
+	t.Helper()
+	world.Eventually(t, podPatience, "the webhooks' pods are reached", func() error {
+		for range inARow {
+			if answer := w.KubectlWith(t, wrong, "create", "--dry-run=server", "-f", "-"); !denied(answer) {
+				return fmt.Errorf("exit code %d: %s", answer.Code, answer.Out)
+			}
+		}
+		return nil
+	})
+}
+
+// denied: it is the guard that has denied, and not the API server because it reached nobody.
+func denied(answer world.Answer) bool {
+	return answer.Code != 0 && strings.Contains(answer.Out, "ownerreferences.platform.labhub.io") && strings.Contains(answer.Out, "garbage collector")
+}
+
 // wrong is a ConfigMap whose owner is not there.
 const wrong = `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"wrong","namespace":"default","ownerReferences":[` +
 	`{"apiVersion":"v1","kind":"ConfigMap","name":"absent","uid":"00000000-0000-0000-0000-000000000000"}]}}`
@@ -170,7 +192,7 @@ const wrong = `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"wrong",
 func wantDenied(t *testing.T, w *world.World) {
 	t.Helper()
 	answer := w.KubectlWith(t, wrong, "create", "--dry-run=server", "-f", "-")
-	if answer.Code == 0 || !strings.Contains(answer.Out, "ownerreferences.platform.labhub.io") || !strings.Contains(answer.Out, "garbage collector") {
+	if !denied(answer) {
 		t.Errorf("a wrong reference: exit code %d\n%s", answer.Code, answer.Out)
 	}
 }
