@@ -102,11 +102,17 @@ func (c *Cluster) Find(ctx context.Context, s *inventory.Survey, target Target) 
 	return id, nil
 }
 
-// SurveyFor are the options of a survey that has to have the targets in it.
+// SurveyFor are the options of a survey that has to have the targets in it: of their namespace if
+// all of them are in the same one, since what is elsewhere counts for those that are not.
 func SurveyFor(targets ...Target) inventory.Options {
 	var options inventory.Options
-	for _, target := range targets {
-		options.Namespace = target.Namespace
+	for i, target := range targets {
+		if i == 0 {
+			options.Namespace = target.Namespace
+		}
+		if options.Namespace != target.Namespace {
+			options.Namespace = metav1.NamespaceAll
+		}
 		options.Events = options.Events || target.Resource.Resource == "events"
 	}
 	return options

@@ -71,3 +71,26 @@ func TestOwnedByEvents(t *testing.T) {
 		}
 	}
 }
+
+// TestSurveyFor: what is elsewhere counts, unless all targets are in one namespace.
+func TestSurveyFor(t *testing.T) {
+	for _, tc := range []struct {
+		namespaces []string
+		want       string
+	}{
+		{[]string{"a"}, "a"},
+		{[]string{"a", "a"}, "a"},
+		{[]string{"a", "b"}, ""},
+		{[]string{"a", "b", "a"}, ""},
+		{[]string{"", "a"}, ""},
+		{[]string{"a", ""}, ""},
+	} {
+		var targets []Target
+		for _, namespace := range tc.namespaces {
+			targets = append(targets, Target{Namespace: namespace})
+		}
+		if got := SurveyFor(targets...).Namespace; got != tc.want {
+			t.Errorf("targets in %q: the survey is of %q, want %q", tc.namespaces, got, tc.want)
+		}
+	}
+}

@@ -87,9 +87,16 @@ func (s Summary) String() string {
 	}
 	text := strings.Join(parts, ", ")
 	if s.Afterwards > 0 {
-		text += fmt.Sprintf("; %d of these go once the finalizers are off", s.Afterwards)
+		text += "; " + goAfterwards(s.Afterwards)
 	}
 	return text
+}
+
+func goAfterwards(count int) string {
+	if count == 1 {
+		return "1 of these goes once the finalizers are off"
+	}
+	return fmt.Sprintf("%d of these go once the finalizers are off", count)
 }
 
 // draw makes the tree of one target. What was drawn before is only named, so that a cycle
