@@ -86,6 +86,7 @@ func runWithNode(cmd *cobra.Command, o planeOptions, images []string, hurry <-ch
 		world.Component{Name: node.Containerd, Define: oneOrError(n.Containerd)},
 		world.Component{Name: node.Kubelet, Before: n.Import, Define: oneOrError(n.Kubelet)},
 		world.Component{Name: node.Proxy, Define: oneOrError(n.Proxy)},
+		world.Component{Name: node.Policy, Define: oneOrError(n.Policy)},
 	)
 	config.Serving = func(ctx context.Context) error {
 		if err := plane.Serving(ctx); err != nil {

@@ -28,6 +28,7 @@ var requirements = []requirement{
 	{programs: []string{"runc"}, debian: "runc"},
 	{programs: []string{"bridge", "host-local", "loopback", "portmap"}, folders: pluginFolders, debian: "containernetworking-plugins"},
 	{programs: []string{"iptables"}, debian: "iptables"},
+	{programs: []string{"ipset"}, debian: "ipset"},
 	{programs: []string{"nft"}, debian: "nftables"},
 	{programs: []string{"conntrack"}, debian: "conntrack"},
 	{programs: []string{"ip"}, debian: "iproute2"},
@@ -41,7 +42,7 @@ type MissingPackagesError struct {
 
 // Error names the packages and what to do.
 func (e *MissingPackagesError) Error() string {
-	return fmt.Sprintf("a node needs programs that are not here, and they could not be installed (%v): install the Debian packages %s, or what has runc, the plugins of CNI (in %s), iptables, conntrack and ip on your distribution",
+	return fmt.Sprintf("a node needs programs that are not here, and they could not be installed (%v): install the Debian packages %s, or what has runc, the plugins of CNI (in %s), iptables, ipset, nft, conntrack and ip on your distribution",
 		e.Err, strings.Join(e.Packages, " "), strings.Join(pluginFolders, " or "))
 }
 
