@@ -43,6 +43,9 @@ const marker = "TEAMSPACE_SANDBOX_NODE"
 // Init is the hidden command that is the first process in the namespaces.
 const Init = "node-init"
 
+// Trial is the hidden command that Check runs in namespaces.
+const Trial = "node-trial"
+
 // Entry is a sandbox that is to have a node.
 type Entry struct {
 	// Args are those that this program was called with.

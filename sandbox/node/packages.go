@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -105,11 +106,11 @@ func pluginFolder(plugin string) (string, error) {
 
 // install runs apt-get. The lists of packages may be empty or too old to install from, so
 // they are fetched when the first try fails.
-func install(ctx context.Context, packages []string) error {
+func install(ctx context.Context, packages []string, options ...string) error {
 	if _, err := exec.LookPath("apt-get"); err != nil {
 		return errNoInstaller
 	}
-	args := append([]string{"install", "-y", "-qq", "--no-install-recommends"}, packages...)
+	args := slices.Concat([]string{"install", "-y", "-qq", "--no-install-recommends"}, options, packages)
 	if apt(ctx, args...) == nil {
 		return nil
 	}
