@@ -21,6 +21,8 @@ const (
 	success    = 0
 	failure    = 1
 	wrongUsage = 2
+	// cannot is the answer no to whether this machine can run a node.
+	cannot = 3
 )
 
 // usageError is an error in how a command was called.
@@ -47,6 +49,9 @@ func Main(args []string, stdout, stderr io.Writer) int {
 	fmt.Fprintf(stderr, "sandbox: error: %v\n", err)
 	if _, ok := errors.AsType[usageError](err); ok {
 		return wrongUsage
+	}
+	if _, ok := errors.AsType[cannotError](err); ok {
+		return cannot
 	}
 	return failure
 }
@@ -78,7 +83,7 @@ TeamSpace on top.`,
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usageError{fmt.Errorf("%w (`%s --help` explains the flags)", err, cmd.CommandPath())}
 	})
-	root.AddCommand(newUp(hurry), newDev(hurry), newTour(hurry), newStop(), newStart(), newRestart(), newStatus(), newRender(), newImage(), newDown(), newNodeInit(hurry))
+	root.AddCommand(newUp(hurry), newDev(hurry), newTour(hurry), newStop(), newStart(), newRestart(), newStatus(), newRender(), newImage(), newDown(), newNode(), newNodeInit(hurry), newNodeTrial())
 	return root
 }
 

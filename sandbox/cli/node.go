@@ -86,6 +86,7 @@ func runWithNode(cmd *cobra.Command, o planeOptions, images []string, hurry <-ch
 		world.Component{Name: node.Containerd, Define: oneOrError(n.Containerd)},
 		world.Component{Name: node.Kubelet, Before: n.Import, Define: oneOrError(n.Kubelet)},
 		world.Component{Name: node.Proxy, Define: oneOrError(n.Proxy)},
+		world.Component{Name: node.Policy, Define: oneOrError(n.Policy)},
 	)
 	config.Serving = func(ctx context.Context) error {
 		if err := plane.Serving(ctx); err != nil {
@@ -133,5 +134,61 @@ next "up --node" does the same. There is nothing else to take down: processes,
 mounts, network and rules go with the node, whatever ends it.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return node.Down(cmd.Context()) },
+	}
+}
+
+// cannotError is why this machine cannot run a node, for who has asked.
+type cannotError struct{ error }
+
+// Unwrap returns the error itself.
+func (e cannotError) Unwrap() error { return e.error }
+
+// newNode returns the command for questions about nodes.
+func newNode() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "node",
+		Short: "Ask about a node on this machine",
+		Args:  noArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(newNodeCheck())
+	return cmd
+}
+
+// newNodeCheck returns the command that tells whether there can be a node.
+func newNodeCheck() *cobra.Command {
+	return &cobra.Command{
+		Use:   "check",
+		Short: "Find out whether this machine can run a node",
+		Long: `Ends with exit code 0 if "up --node" can run a node on this machine, and with 3 and
+the reason if not. It tries: it makes namespaces, mounts, links, rules and cgroups as
+a node does, and takes them away again. Packages that are missing count as there if
+apt-get can install them, which is left to "up --node". It takes no notice of a node
+that runs at present, though there can be one only.`,
+		Example: `  # In a script.
+  if bin/sandbox node check; then make e2e; fi`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := node.Check(cmd.Context()); err != nil {
+				return cannotError{err}
+			}
+			return nil
+		},
+	}
+}
+
+// newNodeTrial returns the command that the check runs in namespaces.
+func newNodeTrial() *cobra.Command {
+	return &cobra.Command{
+		Use:    node.Trial,
+		Hidden: true,
+		Args:   noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := node.Try(cmd.Context()); err != nil {
+				fmt.Fprintln(cmd.ErrOrStderr(), err) // for the check, which says the rest
+				return &node.ExitError{Code: failure}
+			}
+			return nil
+		},
 	}
 }

@@ -120,7 +120,8 @@ foreground. Once all of it serves, DIR/kubeconfig is an administrator's and the
 empty file DIR/ready is there. SIGINT or SIGTERM ends all of it within ten
 seconds; a second signal does not wait for a clean end.
 
-With --node also a real node: containerd, kubelet, kube-scheduler and kube-proxy,
+With --node also a real node: containerd, kubelet, kube-scheduler, kube-proxy and
+what enforces NetworkPolicies,
 in namespaces of their own, which go with the sandbox. That needs Linux and root,
 and installs Debian packages that are missing. The API server then has an address
 of the node instead of loopback, which only this machine reaches.

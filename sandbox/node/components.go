@@ -24,10 +24,11 @@ const (
 	Kubelet    = "kubelet"
 	Scheduler  = "kube-scheduler"
 	Proxy      = "kube-proxy"
+	Policy     = "network-policy"
 )
 
 // Binaries are what has to be built for a node.
-var Binaries = []string{Containerd, "containerd-shim-runc-v2", "ctr", Kubelet, Scheduler, Proxy, "pause"}
+var Binaries = []string{Containerd, "containerd-shim-runc-v2", "ctr", Kubelet, Scheduler, Proxy, Policy, "pause"}
 
 const (
 	// socket is containerd's.
@@ -58,7 +59,7 @@ func Prepare(dir *directory.Directory, plane *controlplane.Plane, binaries strin
 	if n.plugins, err = pluginFolder("bridge"); err != nil {
 		return nil, err
 	}
-	for _, name := range []string{Containerd, Kubelet, Scheduler, Proxy} {
+	for _, name := range []string{Containerd, Kubelet, Scheduler, Proxy, Policy} {
 		if n.logs[name], err = dir.Log(name); err != nil {
 			return nil, err
 		}
@@ -193,6 +194,19 @@ func (n *Node) Proxy() (process.Definition, error) {
 	}
 	d := n.definition(Proxy, "--config="+file)
 	d.Ready = n.plane.Answers("http://127.0.0.1:10256/livez", "")
+	return d, nil
+}
+
+// Policy enforces NetworkPolicies. It needs kube-apiserver and kubelet, which announces the
+// node. No role that a cluster has from the start lets it read what it must.
+func (n *Node) Policy() (process.Definition, error) {
+	kubeconfig, err := n.plane.Kubeconfig(Policy, pki.Identity{Name: Policy, Groups: []string{"system:masters"}})
+	if err != nil {
+		return process.Definition{}, err
+	}
+	const health = "127.0.0.1:10270"
+	d := n.definition(Policy, "--kubeconfig="+kubeconfig, "--node="+Name, "--service-cluster-ip-range="+serviceRange, "--health="+health)
+	d.Ready = n.plane.Answers("http://"+health, "")
 	return d, nil
 }
 

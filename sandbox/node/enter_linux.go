@@ -15,6 +15,9 @@ import (
 // gate is the file descriptor by which the first process learns that its link is there.
 const gate = 3
 
+// namespaces are those that a node has of its own.
+const namespaces = syscall.CLONE_NEWNS | syscall.CLONE_NEWPID | syscall.CLONE_NEWNET
+
 // Inside reports whether this process lives in the namespaces already.
 func Inside() bool { return os.Getenv(marker) != "" }
 
@@ -81,7 +84,7 @@ func (e Entry) run(ctx context.Context) error {
 	cmd.ExtraFiles = []*os.File{reader}
 	cmd.SysProcAttr = &syscall.SysProcAttr{
 		Setpgid: true, Pdeathsig: syscall.SIGKILL,
-		Cloneflags: syscall.CLONE_NEWNS | syscall.CLONE_NEWPID | syscall.CLONE_NEWNET,
+		Cloneflags: namespaces,
 	}
 	err = cmd.Start()
 	_ = reader.Close() // the child has it

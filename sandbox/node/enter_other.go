@@ -20,3 +20,9 @@ func Down(context.Context) error { return refuse(runtime.GOOS, 0) }
 func First(context.Context, <-chan struct{}, string, []string) (int, error) {
 	return 0, refuse(runtime.GOOS, 0)
 }
+
+// Check refuses.
+func Check(context.Context) error { return refuse(runtime.GOOS, 0) }
+
+// Try refuses.
+func Try(context.Context) error { return refuse(runtime.GOOS, 0) }

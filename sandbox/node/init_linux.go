@@ -21,7 +21,7 @@ func First(ctx context.Context, hurry <-chan struct{}, dir string, args []string
 	if _, err := connected.Read(make([]byte, 1)); err != nil {
 		return 0, fmt.Errorf("waiting for the node's link: %w", err)
 	}
-	if err := furnish(dir); err != nil {
+	if err := furnish(mounts(dir)); err != nil {
 		return 0, err
 	}
 	if err := plugIn(ctx); err != nil {
@@ -80,15 +80,21 @@ func prepareFolders(dir string) error {
 	return nil
 }
 
-// mounts are what makes of the namespaces a machine that has just started.
-func mounts(dir string) []mount {
-	all := []mount{
+// machineMounts come before all others: they keep what follows apart from the machine, and
+// show the processes that the node has.
+func machineMounts() []mount {
+	return []mount{
 		// Nothing that is mounted here is to be seen on the machine; but pods have to see
 		// what is mounted on the node later on.
 		{target: "/", flags: syscall.MS_REC | syscall.MS_PRIVATE},
 		{target: "/", flags: syscall.MS_REC | syscall.MS_SHARED},
 		{source: "proc", target: "/proc", kind: "proc", flags: syscall.MS_NOSUID | syscall.MS_NODEV | syscall.MS_NOEXEC},
 	}
+}
+
+// mounts are what makes of the namespaces a machine that has just started.
+func mounts(dir string) []mount {
+	all := machineMounts()
 	for _, folder := range folders {
 		if lasting[folder] {
 			all = append(all, mount{source: ownFolder(dir, folder), target: folder, flags: syscall.MS_BIND})
@@ -100,8 +106,8 @@ func mounts(dir string) []mount {
 }
 
 // furnish mounts what the node has of its own.
-func furnish(dir string) error {
-	for _, m := range mounts(dir) {
+func furnish(all []mount) error {
+	for _, m := range all {
 		if err := syscall.Mount(m.source, m.target, m.kind, m.flags, ""); err != nil {
 			return fmt.Errorf("mounting the node's own %s: %w", m.target, err)
 		}
@@ -123,6 +129,11 @@ func plugIn(ctx context.Context) error {
 			return fmt.Errorf("connecting the node with the machine: %w", err)
 		}
 	}
+	return forward()
+}
+
+// forward lets the node forward packets.
+func forward() error {
 	// The second is there where the kernel can filter what passes a bridge, as it has to for
 	// a Service whose pods are on the bridge of who asks.
 	for _, name := range []string{"net/ipv4/ip_forward", "net/bridge/bridge-nf-call-iptables"} {

@@ -1,5 +1,6 @@
 // Package node runs a real node beside the control plane: containerd, kubelet,
-// kube-scheduler and kube-proxy, with pods that have addresses of their own.
+// kube-scheduler and kube-proxy, with pods that have addresses of their own, and with
+// NetworkPolicies that are enforced.
 //
 // The whole sandbox then lives in namespaces of its own for mounts, processes and network,
 // of which the rest of the machine sees one network link. Whatever ends it, the kernel
@@ -41,6 +42,9 @@ const marker = "TEAMSPACE_SANDBOX_NODE"
 
 // Init is the hidden command that is the first process in the namespaces.
 const Init = "node-init"
+
+// Trial is the hidden command that Check runs in namespaces.
+const Trial = "node-trial"
 
 // Entry is a sandbox that is to have a node.
 type Entry struct {

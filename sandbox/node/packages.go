@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -28,6 +29,7 @@ var requirements = []requirement{
 	{programs: []string{"runc"}, debian: "runc"},
 	{programs: []string{"bridge", "host-local", "loopback", "portmap"}, folders: pluginFolders, debian: "containernetworking-plugins"},
 	{programs: []string{"iptables"}, debian: "iptables"},
+	{programs: []string{"ipset"}, debian: "ipset"},
 	{programs: []string{"nft"}, debian: "nftables"},
 	{programs: []string{"conntrack"}, debian: "conntrack"},
 	{programs: []string{"ip"}, debian: "iproute2"},
@@ -41,7 +43,7 @@ type MissingPackagesError struct {
 
 // Error names the packages and what to do.
 func (e *MissingPackagesError) Error() string {
-	return fmt.Sprintf("a node needs programs that are not here, and they could not be installed (%v): install the Debian packages %s, or what has runc, the plugins of CNI (in %s), iptables, conntrack and ip on your distribution",
+	return fmt.Sprintf("a node needs programs that are not here, and they could not be installed (%v): install the Debian packages %s, or what has runc, the plugins of CNI (in %s), iptables, ipset, nft, conntrack and ip on your distribution",
 		e.Err, strings.Join(e.Packages, " "), strings.Join(pluginFolders, " or "))
 }
 
@@ -104,11 +106,11 @@ func pluginFolder(plugin string) (string, error) {
 
 // install runs apt-get. The lists of packages may be empty or too old to install from, so
 // they are fetched when the first try fails.
-func install(ctx context.Context, packages []string) error {
+func install(ctx context.Context, packages []string, options ...string) error {
 	if _, err := exec.LookPath("apt-get"); err != nil {
 		return errNoInstaller
 	}
-	args := append([]string{"install", "-y", "-qq", "--no-install-recommends"}, packages...)
+	args := slices.Concat([]string{"install", "-y", "-qq", "--no-install-recommends"}, options, packages)
 	if apt(ctx, args...) == nil {
 		return nil
 	}

@@ -56,6 +56,7 @@ var nodeTargets = []target{
 	{binary: "containerd", pkg: "github.com/containerd/containerd/v2/cmd/containerd", pinned: true, modfile: containerdFile, tags: containerdTags},
 	{binary: "containerd-shim-runc-v2", pkg: "github.com/containerd/containerd/v2/cmd/containerd-shim-runc-v2", pinned: true, modfile: containerdFile, tags: containerdTags},
 	{binary: "ctr", pkg: "github.com/containerd/containerd/v2/cmd/ctr", pinned: true, modfile: containerdFile, tags: containerdTags},
+	{binary: "network-policy", pkg: "labhub.io/teamspace/sandbox/cmd/network-policy"},
 	{binary: "pause", pkg: "labhub.io/teamspace/sandbox/cmd/pause"},
 }
 
