@@ -83,6 +83,8 @@ e2e: ## The chart on a real node, with running pods (Linux, root; installs Debia
 	@[[ $$(uname -s) == Linux && $$(id -u) == 0 ]] || { echo "make e2e runs a real node, which needs Linux and root" >&2; exit 2; }
 	@$(MAKE) image bin/tools/helm bin/tools/helm3
 	@$(MAKE) sandbox NODE=1
+	@cd test && go build -o ../bin/cert-manager ./certmanager/cmd/cert-manager
+	@bin/sandbox image --binary bin/cert-manager --name localhost/cert-manager:test --output bin/cert-manager.tar
 	@cd test && TEAMSPACE_E2E=1 go test -count=1 -timeout=40m -v ./e2e
 
 .PHONY: preview
