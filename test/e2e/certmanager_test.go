@@ -72,8 +72,8 @@ func installBeforeCertManager(t *testing.T, w *world.World) {
 				return errors.Join(errors.New("it did not"), err)
 			default:
 			}
-			if answer := w.KubectlWith(t, wrong, "create", "--dry-run=server", "-f", "-"); answer.Code != 0 {
-				return fmt.Errorf("a write that nobody can judge was refused: %s", answer.Out)
+			if err := tryWrong(t, w); err != nil {
+				return fmt.Errorf("a write that nobody can judge was refused: %w", err)
 			}
 			return nil
 		})
@@ -111,9 +111,7 @@ func deployCertManager(t *testing.T, w *world.World) {
 	t.Helper()
 	types, err := certmanager.InstallTypes(t.Context(), w.Client)
 	t.Cleanup(func() {
-		for _, object := range append(types, certManagerObjects()...) {
-			remove(context.WithoutCancel(t.Context()), t, w, object)
-		}
+		remove(context.WithoutCancel(t.Context()), t, w, append(types, certManagerObjects()...)...)
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -136,27 +136,3 @@ func process(t *testing.T, pod corev1.Pod) (pid int) {
 	t.Fatalf("there is no process of the container %s", id)
 	return 0
 }
-
-// TestAllPodsGone: with failurePolicy Fail the webhooks cannot keep their own pods from coming
-// back, and what they would judge is refused until they do.
-func TestAllPodsGone(t *testing.T) {
-	w := begin(t)
-	must(t, w, "install", brief, "--set=guard.failurePolicy=Fail")
-	w.AwaitServing(t)
-	gone := map[string]bool{}
-	for _, pod := range pods(t, w, "webhook") {
-		gone[pod.Name] = true
-	}
-	w.MustKubectl(t, "-n", world.ReleaseNamespace, "delete", "pods", "-l", component+"=webhook", "--force", "--grace-period=0")
-	if answer := w.KubectlWith(t, wrong, "create", "--dry-run=server", "-f", "-"); answer.Code == 0 {
-		t.Errorf("with no webhook a wrong reference was let in:\n%s", answer.Out)
-	}
-	awaitPods(t, w, "webhook")
-	for _, pod := range pods(t, w, "webhook") {
-		if gone[pod.Name] {
-			t.Errorf("pod %s was not deleted: the test shows nothing", pod.Name)
-		}
-	}
-	awaitReached(t, w)
-	during(t, w, "all pods are back", func() { w.Serve(t, world.TeamSpace("after", 1, "1")) })
-}
