@@ -82,8 +82,10 @@ oracle: ## [GRAPHS=n] [SEED=s]: the rules of ownership against the real collecto
 e2e: ## The chart on a real node, with running pods (Linux, root; installs Debian packages that are missing).
 	@$(MAKE) sandbox
 	@bin/sandbox node check
-	@$(MAKE) image bin/tools/helm
+	@$(MAKE) image bin/tools/helm bin/tools/helm3
 	@$(MAKE) sandbox NODE=1
+	@cd test && go build -o ../bin/cert-manager ./certmanager/cmd/cert-manager
+	@bin/sandbox image --binary bin/cert-manager --name localhost/cert-manager:test --output bin/cert-manager.tar
 	@cd sandbox && TEAMSPACE_E2E=1 go test -count=1 -timeout=10m -v -run='^TestNode$$' ./integration
 	@cd test && TEAMSPACE_E2E=1 go test -count=1 -timeout=40m -v ./e2e
 
@@ -110,6 +112,7 @@ tool.golangci-lint  := sigs.k8s.io/kube-api-linter/cmd/golangci-lint-kube-api-li
 tool.controller-gen := sigs.k8s.io/controller-tools/cmd/controller-gen
 tool.govulncheck    := golang.org/x/vuln/cmd/govulncheck
 tool.helm           := helm.sh/helm/v4/cmd/helm
+tool.helm3          := helm.sh/helm/v3/cmd/helm
 
 .PHONY: tools
 tools: bin/tools/controller-gen bin/tools/golangci-lint bin/tools/govulncheck bin/tools/helm

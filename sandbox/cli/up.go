@@ -126,7 +126,8 @@ in namespaces of their own, which go with the sandbox. That needs Linux and root
 and installs Debian packages that are missing. The API server then has an address
 of the node instead of loopback, which only this machine reaches.
 
-The same directory can be used again: data and certificates are kept in it.`,
+The same directory can be used again: data and certificates are kept in it, and
+of a node the images and the pods.`,
 		Example: `  sandbox up --dir /tmp/sandbox
 
   # Count the requests of a user.

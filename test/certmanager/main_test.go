@@ -4,16 +4,10 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"os/signal"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"testing"
-
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/util/yaml"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"labhub.io/teamspace/test/program"
 	"labhub.io/teamspace/test/world"
@@ -29,7 +23,7 @@ func TestMain(m *testing.M) {
 	if len(os.Args) == 3 && os.Args[1] == playsCertManager {
 		ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGTERM) //nolint:forbidigo // it is a program here, and no test
 		defer cancel()
-		if err := run(ctx, os.Args[2]); err != nil && ctx.Err() == nil {
+		if err := Run(ctx, os.Args[2]); err != nil && ctx.Err() == nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
@@ -43,28 +37,8 @@ func prepare(ctx context.Context, w *world.World) error {
 	if err := w.StopForGood(ctx, world.Manager); err != nil {
 		return err
 	}
-	out, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", "github.com/cert-manager/cert-manager").Output()
-	if err != nil {
-		return fmt.Errorf("finding the module of cert-manager: %w", err)
-	}
-	files, err := filepath.Glob(filepath.Join(strings.TrimSpace(string(out)), "deploy", "crds", "*.yaml"))
-	if err != nil || len(files) == 0 {
-		return fmt.Errorf("finding the types of cert-manager: %d files, %w", len(files), err)
-	}
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			return err
-		}
-		crd := &unstructured.Unstructured{}
-		if err := yaml.Unmarshal(text, &crd.Object); err != nil {
-			return fmt.Errorf("reading %s: %w", file, err)
-		}
-		if err := w.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(crd), client.FieldOwner("cert-manager")); err != nil {
-			return fmt.Errorf("installing %s: %w", crd.GetName(), err)
-		}
-	}
-	return nil
+	_, err := InstallTypes(ctx, w.Client)
+	return err
 }
 
 // manager is cert-manager as a process.

@@ -37,8 +37,9 @@ import (
 // workers of each controller.
 const workers = 2
 
-// run runs cert-manager's controllers and its cainjector until the context ends.
-func run(ctx context.Context, kubeconfig string) error {
+// Run runs cert-manager's controllers and its cainjector until the context ends. Without a
+// kubeconfig they use the account of the pod that they run in.
+func Run(ctx context.Context, kubeconfig string) error {
 	ctrl.SetLogger(klog.Background())
 	all, ctx := errgroup.WithContext(ctx)
 	all.Go(func() error { return runControllers(ctx, kubeconfig) })

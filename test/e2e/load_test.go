@@ -29,6 +29,9 @@ type writes struct {
 	took   []time.Duration
 }
 
+// calm is how many writes of each kind there are before anything happens, for comparison.
+const calm = 100
+
 // load writes all the time, with and without an owner reference.
 type load struct {
 	c     client.Client
@@ -36,6 +39,7 @@ type load struct {
 
 	mu                 sync.Mutex
 	unguarded, guarded writes
+	before             *writes // the unguarded ones until something happened
 }
 
 // start begins to write and returns what ends it.
@@ -89,14 +93,41 @@ func (l *load) write(ctx context.Context, number int) {
 	}
 }
 
+// begins waits until it has been calm for long enough, and says that now something happens.
+func (l *load) begins(t *testing.T) {
+	t.Helper()
+	world.Eventually(t, podPatience, "there were writes to compare with", func() error {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if l.unguarded.sent < calm {
+			return fmt.Errorf("%d, want %d", l.unguarded.sent, calm)
+		}
+		before := l.unguarded
+		l.before = &before
+		l.unguarded = writes{failed: before.failed}
+		return nil
+	})
+}
+
 // String tells how many writes there were, and how long they took.
 func (w *writes) String() string {
 	if w.sent == 0 {
 		return "none"
 	}
+	return fmt.Sprintf("%d writes, %d failed, median %s, p99 %s, longest %s", w.sent, len(w.failed),
+		w.quantile(0.5).Round(time.Millisecond), w.quantile(0.99).Round(time.Millisecond), w.quantile(1).Round(time.Millisecond))
+}
+
+// quantile is the time within which this share of the writes was done; there has to be one.
+func (w *writes) quantile(share float64) time.Duration {
 	slices.Sort(w.took)
-	return fmt.Sprintf("%d writes, %d failed, median %s, longest %s", w.sent, len(w.failed),
-		w.took[len(w.took)/2].Round(time.Millisecond), w.took[len(w.took)-1].Round(time.Millisecond))
+	return w.took[min(int(share*float64(len(w.took))), len(w.took)-1)]
+}
+
+// slower compares the times of writes with those of others.
+func (w *writes) slower(before *writes) string {
+	ratio := func(share float64) float64 { return float64(w.quantile(share)) / float64(before.quantile(share)) }
+	return fmt.Sprintf("median %.1f times and p99 %.1f times what it was before (%s)", ratio(0.5), ratio(0.99), before)
 }
 
 // want: there were writes, and none has failed. How long they took is told and not judged: it
@@ -110,6 +141,9 @@ func (l *load) want(t *testing.T, during string) {
 		if w.sent == 0 || len(w.failed) > 0 {
 			t.Errorf("%s: of %d %s writes %d failed:\n%s", during, w.sent, kind, len(w.failed), strings.Join(w.failed[:min(len(w.failed), 5)], "\n"))
 		}
+	}
+	if l.before != nil && l.unguarded.sent > 0 {
+		t.Logf("%s, unguarded: %s", during, l.unguarded.slower(l.before))
 	}
 }
 

@@ -24,6 +24,6 @@ func TestMain(m *testing.M) {
 	if err != nil {
 		panic(err)
 	}
-	lab.Options.Node = []string{filepath.Join(root, "bin", "manager.tar")}
+	lab.Options.Node = []string{filepath.Join(root, "bin", "manager.tar"), filepath.Join(root, "bin", "cert-manager.tar")}
 	lab.Run(m)
 }

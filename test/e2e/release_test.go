@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
@@ -12,6 +13,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -26,37 +28,61 @@ const podPatience = 3 * time.Minute
 // component is the label that tells the pods of the two Deployments apart.
 const component = "app.kubernetes.io/component"
 
-// begin makes the namespace of the release, which takes pods only that may do next to nothing,
-// and has all of the release gone after the test, whatever became of it.
+// begin makes the namespace of the release, and has all of the release gone after the test,
+// whatever became of it.
 func begin(t *testing.T) *world.World {
 	t.Helper()
 	w := lab.World(t)
-	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: world.ReleaseNamespace, Labels: map[string]string{
-		"pod-security.kubernetes.io/enforce": "restricted", "pod-security.kubernetes.io/enforce-version": "latest",
-	}}}
-	w.Create(t, ns)
+	makeNamespace(t, w)
 	t.Cleanup(func() { wipe(context.WithoutCancel(t.Context()), t, w) })
 	return w
 }
 
-// wipe brings the cluster back to what it was before the test.
+// makeNamespace makes that of the release, which takes pods only that may do next to nothing.
+func makeNamespace(t *testing.T, w *world.World) {
+	t.Helper()
+	w.Create(t, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: world.ReleaseNamespace, Labels: map[string]string{
+		"pod-security.kubernetes.io/enforce": "restricted", "pod-security.kubernetes.io/enforce-version": "latest",
+	}}})
+}
+
+// wipe brings the cluster back to what it was before the test, whatever the test has left: by
+// hand, since there may be no release any more.
 func wipe(ctx context.Context, t *testing.T, w *world.World) {
 	t.Helper()
 	if t.Failed() {
 		tell(ctx, t, w)
 	}
-	// While there is a controller, if there is one: without TeamSpaces no policy refuses.
-	kubectl(ctx, t, w, "delete", "teamspaces", "--all", "--ignore-not-found", "--timeout=2m")
-	if out, err := helm.RunWith(ctx, t, "uninstall", "teamspace", "--ignore-not-found", "--wait", "--namespace="+world.ReleaseNamespace, "--kubeconfig="+w.Kubeconfig()); err != nil {
+	if out, err := drainCommand(ctx, w, "Delete").CombinedOutput(); err != nil {
+		t.Errorf("manager drain: %v\n%s", err, out)
+	}
+	if out, err := helm.Four.Run(ctx, t, "uninstall", "teamspace", "--no-hooks", "--ignore-not-found", "--namespace="+world.ReleaseNamespace, "--kubeconfig="+w.Kubeconfig()); err != nil {
 		t.Errorf("helm uninstall: %v\n%s", err, out)
 	}
-	for _, name := range []string{world.ReleaseNamespace, world.ArchiveNamespace} {
-		ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
-		if err := client.IgnoreNotFound(w.Client.Delete(ctx, ns)); err != nil {
+	// Nobody asks them any more, and so nobody has to wait until they have answered all.
+	kubectl(ctx, t, w, "delete", "pods", "--all", "--namespace="+world.ReleaseNamespace, "--force", "--grace-period=0")
+	remove(ctx, t, w,
+		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: world.ReleaseNamespace}},
+		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: world.ArchiveNamespace}})
+}
+
+// remove deletes objects that are there, and waits until all are gone.
+func remove(ctx context.Context, t *testing.T, w *world.World, objects ...client.Object) {
+	t.Helper()
+	for _, object := range objects {
+		if err := client.IgnoreNotFound(w.Client.Delete(ctx, object)); err != nil {
 			t.Error(err)
 		}
-		awaitGone(ctx, t, w, ns)
 	}
+	for _, object := range objects {
+		awaitGone(ctx, t, w, object)
+	}
+}
+
+// drainCommand is what an administrator runs by hand.
+func drainCommand(ctx context.Context, w *world.World, policy string) *exec.Cmd {
+	return exec.CommandContext(ctx, w.Binary("manager"), "drain", "--policy="+policy, "--kubeconfig="+w.Kubeconfig(),
+		"--release-namespace="+world.ReleaseNamespace, "--archive=configmap://"+world.ArchiveNamespace, "--timeout=2m")
 }
 
 // kubectl changes something for the next test.
@@ -93,14 +119,26 @@ func awaitGone(ctx context.Context, t *testing.T, w *world.World, object client.
 	})
 }
 
+// brief, as a flag of helm, has the webhooks stop at once where nobody asks them meanwhile.
+const brief = "--set=webhook.lameDuck=0s"
+
 // try runs a verb of helm on the release.
 func try(t *testing.T, w *world.World, verb string, args ...string) (string, error) {
 	t.Helper()
+	return helm.Four.Run(t.Context(), t, command(t, w, verb, helm.Chart(t), args...)...)
+}
+
+// command is a verb of helm with all that it needs to be done to the release with this chart.
+func command(t *testing.T, w *world.World, verb, chart string, args ...string) []string {
+	t.Helper()
 	all := []string{verb, "teamspace"}
-	if verb == "install" || verb == "upgrade" {
-		all = append(all, helm.Chart(t), "--wait", "--timeout=4m", "--set="+ports(t, w))
+	switch verb {
+	case "install", "upgrade":
+		all = append(all, chart, "--wait", "--timeout=4m", "--set="+ports(t, w))
+	case "rollback":
+		all = append(all, "--wait", "--timeout=4m")
 	}
-	return helm.Run(t, append(append(all, "--namespace="+world.ReleaseNamespace, "--kubeconfig="+w.Kubeconfig()), args...)...)
+	return append(append(all, "--namespace="+world.ReleaseNamespace, "--kubeconfig="+w.Kubeconfig()), args...)
 }
 
 // must is try that has to succeed.
@@ -171,17 +209,27 @@ func awaitReached(t *testing.T, w *world.World) {
 	t.Helper()
 	world.Eventually(t, podPatience, "the webhooks' pods are reached", func() error {
 		for range inARow {
-			if answer := w.KubectlWith(t, wrong, "create", "--dry-run=server", "-f", "-"); !denied(answer) {
-				return fmt.Errorf("exit code %d: %s", answer.Code, answer.Out)
+			if err := tryWrong(t, w); err == nil || !guards(err.Error()) {
+				return errors.Join(errors.New("the guard has not denied a wrong reference"), err)
 			}
 		}
 		return nil
 	})
 }
 
-// denied: it is the guard that has denied, and not the API server because it reached nobody.
-func denied(answer world.Answer) bool {
-	return answer.Code != 0 && strings.Contains(answer.Out, "ownerreferences.platform.labhub.io") && strings.Contains(answer.Out, "garbage collector")
+// tryWrong is how the API server answers to a wrong reference.
+func tryWrong(t *testing.T, w *world.World) error {
+	t.Helper()
+	object := &corev1.ConfigMap{}
+	if err := json.Unmarshal([]byte(wrong), object); err != nil {
+		t.Fatal(err)
+	}
+	return w.Client.Create(t.Context(), object, client.DryRunAll)
+}
+
+// guards: it is the guard that has denied, and not the API server because it reached nobody.
+func guards(answer string) bool {
+	return strings.Contains(answer, "ownerreferences.platform.labhub.io") && strings.Contains(answer, "garbage collector")
 }
 
 // wrong is a ConfigMap whose owner is not there.
@@ -192,27 +240,46 @@ const wrong = `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"wrong",
 func wantDenied(t *testing.T, w *world.World) {
 	t.Helper()
 	answer := w.KubectlWith(t, wrong, "create", "--dry-run=server", "-f", "-")
-	if !denied(answer) {
+	if answer.Code == 0 || !guards(answer.Out) {
 		t.Errorf("a wrong reference: exit code %d\n%s", answer.Code, answer.Out)
 	}
 }
 
+// judges are the kinds of what judges requests.
+const judges = "validatingwebhookconfigurations,mutatingwebhookconfigurations,validatingadmissionpolicies,validatingadmissionpolicybindings"
+
 // wantNothingLeft: nothing of the release is there but what outlives it, and nothing is held.
 func wantNothingLeft(t *testing.T, w *world.World) {
 	t.Helper()
-	left := w.MustKubectl(t, "get", "-A", "-o", "name", "-l", "app.kubernetes.io/instance=teamspace",
-		"validatingwebhookconfigurations,mutatingwebhookconfigurations,validatingadmissionpolicies,validatingadmissionpolicybindings,"+
-			"deployments,services,serviceaccounts,jobs,poddisruptionbudgets,networkpolicies,clusterroles,clusterrolebindings,roles,rolebindings")
+	wantNone(t, w, judges+",deployments,services,serviceaccounts,jobs,poddisruptionbudgets,networkpolicies,clusterroles,clusterrolebindings,roles,rolebindings")
+	wantNothingHeld(t, w)
+}
+
+// wantNone: there is nothing of the release of these kinds.
+func wantNone(t *testing.T, w *world.World, kinds string) {
+	t.Helper()
+	left := w.MustKubectl(t, "get", "-A", "-o", "name", "-l", "app.kubernetes.io/instance=teamspace", kinds)
 	if strings.TrimSpace(left) != "" {
 		t.Errorf("there is still:\n%s", left)
 	}
-	var all v1alpha1.TeamSpaceList
-	if err := w.Client.List(t.Context(), &all); err != nil {
-		t.Fatal(err)
-	}
-	for _, ts := range all.Items {
+}
+
+// wantNothingHeld: no TeamSpace waits for us to go, or would if it were to.
+func wantNothingHeld(t *testing.T, w *world.World) {
+	t.Helper()
+	for _, ts := range teamSpaces(t, w) {
 		if ts.DeletionTimestamp != nil || len(ts.Finalizers) > 0 {
 			t.Errorf("TeamSpace %q has the finalizers %q and the deletionTimestamp %v", ts.Name, ts.Finalizers, ts.DeletionTimestamp)
 		}
 	}
+}
+
+// teamSpaces are all that there are: none where there is no such type.
+func teamSpaces(t *testing.T, w *world.World) []v1alpha1.TeamSpace {
+	t.Helper()
+	var all v1alpha1.TeamSpaceList
+	if err := w.Client.List(t.Context(), &all); err != nil && !meta.IsNoMatchError(err) && !apierrors.IsNotFound(err) {
+		t.Fatal(err)
+	}
+	return all.Items
 }

@@ -21,16 +21,28 @@ import (
 // Chart is the folder of the chart.
 func Chart(t testing.TB) string { return filepath.Join(root(t), "charts", "teamspace") }
 
+// Version is one of those of helm that people use.
+type Version string
+
+// The versions, each by the name of its program.
+const (
+	// Four applies on the server, and is what runs where nothing else is said.
+	Four Version = "helm"
+
+	// Three compares with what it applied before.
+	Three Version = "helm3"
+)
+
 // Run runs helm. Its output is that of both streams.
 func Run(t testing.TB, args ...string) (output string, err error) {
 	t.Helper()
-	return RunWith(t.Context(), t, args...)
+	return Four.Run(t.Context(), t, args...)
 }
 
-// RunWith does the same for a clean-up, when the test's own context has ended.
-func RunWith(ctx context.Context, t testing.TB, args ...string) (output string, err error) {
+// Run runs this version of helm. Its output is that of both streams.
+func (v Version) Run(ctx context.Context, t testing.TB, args ...string) (output string, err error) {
 	t.Helper()
-	path, err := program.Find(root(t), filepath.Join("tools", "helm"))
+	path, err := program.Find(root(t), filepath.Join("tools", string(v)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,6 +16,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -63,6 +64,9 @@ const (
 	stopTimeout = 15 * time.Second
 
 	pollInterval = 20 * time.Millisecond
+
+	// imageFlag gives an image to a node.
+	imageFlag = "--image="
 )
 
 // Options are what tests choose.
@@ -98,6 +102,7 @@ type World struct {
 	root    string
 	scratch string
 	process *program.Program
+	args    []string // of the process
 }
 
 // Start starts a world for one test, and ends it with the test.
@@ -137,12 +142,16 @@ func launch(options Options) (*World, error) {
 	return w, nil
 }
 
-func (w *World) start(options Options) error {
-	args, err := w.arguments(options)
-	if err != nil {
+func (w *World) start(options Options) (err error) {
+	if w.args, err = w.arguments(options); err != nil {
 		return err
 	}
-	if w.process, err = program.Run(w.Binary("sandbox"), args...); err != nil {
+	return w.run()
+}
+
+// run runs the sandbox, and returns when the world is there to be asked.
+func (w *World) run() (err error) {
+	if w.process, err = program.Run(w.Binary("sandbox"), w.args...); err != nil {
 		return err
 	}
 	if err := w.process.AwaitFile(context.Background(), filepath.Join(w.Dir, "ready"), startTimeout); err != nil {
@@ -155,6 +164,20 @@ func (w *World) start(options Options) error {
 	w.Admin.QPS = -1 // tests wait for the product, never for their own client
 	w.Client, err = client.NewWithWatch(w.Admin, client.Options{Scheme: newScheme()})
 	return err
+}
+
+// StopAndStart stops all of the world, as when the machine is switched off in good order, and
+// starts it on what it has kept: its node has the images already.
+func (w *World) StopAndStart(t testing.TB) {
+	t.Helper()
+	w.args = slices.DeleteFunc(w.args, func(arg string) bool { return strings.HasPrefix(arg, imageFlag) })
+	err := w.process.Stop(stopTimeout)
+	if err == nil {
+		err = w.run()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 func (w *World) arguments(options Options) ([]string, error) {
@@ -171,7 +194,7 @@ func (w *World) arguments(options Options) ([]string, error) {
 	if len(options.Node) > 0 {
 		args := []string{"up", "--node", "--dir=" + w.Dir}
 		for _, archive := range options.Node {
-			args = append(args, "--image="+archive)
+			args = append(args, imageFlag+archive)
 		}
 		return slices.Concat(args, audit, options.Flags), nil
 	}
