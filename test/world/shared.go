@@ -56,6 +56,11 @@ func (s *Shared) World(t testing.TB) *World {
 		t.Fatal(s.err)
 	}
 	w := s.world
+	select {
+	case <-w.process.Ended():
+		t.Fatalf("the sandbox of the tests before has ended, and said:\n%s", w.process.Output())
+	default:
+	}
 	var before int64
 	if info, err := os.Stat(w.managerLog()); err == nil {
 		before = info.Size()
