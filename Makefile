@@ -80,11 +80,11 @@ oracle: ## [GRAPHS=n] [SEED=s]: the rules of ownership against the real collecto
 
 .PHONY: e2e
 e2e: ## The chart on a real node, with running pods (Linux, root; installs Debian packages that are missing).
-	@$(MAKE) sandbox
-	@bin/sandbox node check
+	@[[ $$(uname -s) == Linux && $$(id -u) == 0 ]] || { echo "make e2e runs a real node, which needs Linux and root" >&2; exit 2; }
 	@$(MAKE) image bin/tools/helm
+	@bin/sandbox node check
 	@$(MAKE) sandbox NODE=1
-	@cd sandbox && TEAMSPACE_E2E=1 go test -count=1 -timeout=10m -v -run='^TestNode$$' ./integration
+	@cd sandbox && TEAMSPACE_E2E=1 go test -count=1 -timeout=20m -v -run='^TestNode$$' ./integration
 	@cd test && TEAMSPACE_E2E=1 go test -count=1 -timeout=40m -v ./e2e
 
 .PHONY: preview
