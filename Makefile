@@ -86,7 +86,7 @@ e2e: ## The chart on a real node, with running pods (Linux, root; installs Debia
 	@$(MAKE) sandbox NODE=1
 	@cd test && go build -o ../bin/cert-manager ./certmanager/cmd/cert-manager
 	@bin/sandbox image --binary bin/cert-manager --name localhost/cert-manager:test --output bin/cert-manager.tar
-	@cd sandbox && TEAMSPACE_E2E=1 go test -count=1 -timeout=10m -v -run='^TestNode$$' ./integration
+	@cd sandbox && TEAMSPACE_E2E=1 go test -count=1 -timeout=20m -v -run='^TestNode$$' ./integration
 	@cd test && TEAMSPACE_E2E=1 go test -count=1 -timeout=40m -v ./e2e
 
 .PHONY: preview

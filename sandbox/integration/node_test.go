@@ -1,7 +1,9 @@
 package integration
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,6 +16,8 @@ import (
 const (
 	// asked is set by `make e2e`, which builds what a node needs.
 	asked = "TEAMSPACE_E2E"
+	// nodeStart is for the control plane, the node and the import of an image.
+	nodeStart = 4 * time.Minute
 	// nodeStop is within which the sandbox with its node has ended: ten seconds for the control
 	// plane, as promised, and what the kernel needs to take the rest down.
 	nodeStop = 2 * stopDeadline
@@ -70,7 +74,12 @@ func TestNode(t *testing.T) {
 // startNode starts a sandbox with a node and returns when it is ready.
 func startNode(t *testing.T, dir string) *sandbox {
 	t.Helper()
-	return start(t, dir, "up", "--node")
+	if err := os.Remove(filepath.Join(dir, "ready")); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
+	}
+	s := launch(t, dir, "up", "--node")
+	s.awaitReady(nodeStart)
+	return s
 }
 
 // endNode ends the sandbox by a signal to all of its group.

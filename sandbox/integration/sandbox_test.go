@@ -106,14 +106,14 @@ func start(t *testing.T, dir, command string, args ...string) *sandbox {
 		t.Fatal(err)
 	}
 	s := launch(t, dir, command, args...)
-	s.awaitReady()
+	s.awaitReady(startDeadline)
 	return s
 }
 
 // awaitReady waits for the file that says so.
-func (s *sandbox) awaitReady() {
+func (s *sandbox) awaitReady(within time.Duration) {
 	s.t.Helper()
-	eventually(s.t, startDeadline, "the sandbox is ready", func() error {
+	eventually(s.t, within, "the sandbox is ready", func() error {
 		select {
 		case <-s.done:
 			s.t.Fatalf("the sandbox ended before it was ready:\n%s", s.stderr)
