@@ -15,15 +15,15 @@ import (
 type traces map[string]bool
 
 // since are those that were not there before, and those that no longer are.
-func (now traces) since(before traces) []string {
+func (tr traces) since(before traces) []string {
 	var changed []string
-	for one := range now {
+	for one := range tr {
 		if !before[one] {
 			changed = append(changed, "+ "+one)
 		}
 	}
 	for one := range before {
-		if !now[one] {
+		if !tr[one] {
 			changed = append(changed, "- "+one)
 		}
 	}
@@ -32,7 +32,7 @@ func (now traces) since(before traces) []string {
 }
 
 // add notes something of a kind.
-func (now traces) add(kind, what string) { now[kind+": "+strings.TrimSpace(what)] = true }
+func (tr traces) add(kind, what string) { tr[kind+": "+strings.TrimSpace(what)] = true }
 
 // watched are where programs put things while they run. What is below them changes with
 // everything that goes on; what is in them does not.
@@ -73,7 +73,7 @@ func look(t *testing.T) traces {
 }
 
 // addNamespaces notes those that processes are in.
-func (now traces) addNamespaces(t *testing.T) {
+func (tr traces) addNamespaces(t *testing.T) {
 	t.Helper()
 	for _, kind := range []string{"mnt", "net", "pid"} {
 		files, err := filepath.Glob("/proc/[0-9]*/ns/" + kind)
@@ -82,20 +82,20 @@ func (now traces) addNamespaces(t *testing.T) {
 		}
 		for _, file := range files {
 			if name, err := os.Readlink(file); err == nil { // else the process has ended
-				now.add("namespace", name)
+				tr.add("namespace", name)
 			}
 		}
 	}
 }
 
 // addCgroups notes all that there are.
-func (now traces) addCgroups(t *testing.T) {
+func (tr traces) addCgroups(t *testing.T) {
 	t.Helper()
 	err := filepath.WalkDir("/sys/fs/cgroup", func(path string, entry fs.DirEntry, err error) error {
 		if err == nil && entry.IsDir() {
-			now.add("cgroup", path)
+			tr.add("cgroup", path)
 		}
-		return nil //nolint:nilerr // it has gone meanwhile
+		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -103,7 +103,7 @@ func (now traces) addCgroups(t *testing.T) {
 }
 
 // addSettings notes the values of the kernel's settings.
-func (now traces) addSettings(t *testing.T) {
+func (tr traces) addSettings(t *testing.T) {
 	t.Helper()
 	for _, part := range []string{"kernel", "net", "vm", "user"} {
 		err := filepath.WalkDir("/proc/sys/"+part, func(path string, entry fs.DirEntry, err error) error {
@@ -111,7 +111,7 @@ func (now traces) addSettings(t *testing.T) {
 				return nil //nolint:nilerr // it has gone meanwhile
 			}
 			if value, err := os.ReadFile(path); err == nil { // some can only be written
-				now.add("setting", fmt.Sprintf("%s = %s", path, value))
+				tr.add("setting", fmt.Sprintf("%s = %s", path, value))
 			}
 			return nil
 		})

@@ -29,27 +29,24 @@ const (
 func TestMain(m *testing.M) {
 	switch {
 	case os.Getenv(serveAt) != "":
-		os.Exit(serve(os.Getenv(serveAt)))
+		serve(os.Getenv(serveAt))
+		os.Exit(1)
 	case os.Getenv(dialTo) != "":
 		os.Exit(dial(os.Getenv(dialTo)))
 	}
 	os.Exit(m.Run())
 }
 
-// serve takes connections at an address, until it is killed.
-func serve(address string) int {
+// serve takes connections at an address, until it is killed or something is wrong.
+func serve(address string) {
 	listener, err := net.Listen("tcp", address)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	for {
-		connection, err := listener.Accept()
-		if err != nil {
-			return 1
+	for err == nil {
+		var connection net.Conn
+		if connection, err = listener.Accept(); err == nil {
+			_ = connection.Close()
 		}
-		_ = connection.Close()
 	}
+	fmt.Fprintln(os.Stderr, err)
 }
 
 // dial returns whether somebody answers at an address.

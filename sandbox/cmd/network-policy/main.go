@@ -94,7 +94,7 @@ func awaitNode(ctx context.Context, client kubernetes.Interface, name string) er
 		node, err := client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
 		if err != nil {
 			last = err
-			return false, nil
+			return false, nil //nolint:nilerr // it is asked again
 		}
 		for _, a := range node.Status.Addresses {
 			if a.Type == corev1.NodeInternalIP {
