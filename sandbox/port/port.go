@@ -16,8 +16,9 @@ import (
 // Service is.
 const Loopback = "127.0.0.1"
 
-// lowest is the first port that Free considers.
-const lowest = 20000
+// lowest is the first port that Free considers, nodePorts the first that it does not: from there on
+// a cluster gives them to Services, and whoever enforces NetworkPolicies lets them in.
+const lowest, nodePorts = 20000, 30000
 
 // attempts is how many ports Free tries before it gives up.
 const attempts = 200
@@ -60,7 +61,7 @@ func (p *Picker) Free() (string, error) { return p.FreeAt(Loopback) }
 
 // FreeAt does the same on another address of this machine.
 func (p *Picker) FreeAt(host string) (string, error) {
-	end := firstEphemeral()
+	end := min(firstEphemeral(), nodePorts)
 	for range attempts {
 		candidate := lowest + rand.IntN(end-lowest)
 		if address, ok := p.take(host, candidate); ok {

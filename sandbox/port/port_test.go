@@ -36,7 +36,7 @@ func TestCheckFree(t *testing.T) {
 	}
 }
 
-func TestPicker_FreeIsBelowTheEphemeralPorts(t *testing.T) {
+func TestPicker_FreeIsNobodyElses(t *testing.T) {
 	picker, seen := NewPicker(), map[string]bool{}
 	for range 50 {
 		address, err := picker.Free()
@@ -47,8 +47,8 @@ func TestPicker_FreeIsBelowTheEphemeralPorts(t *testing.T) {
 		if err != nil || host != Loopback {
 			t.Fatalf("Free() = %s, want a loopback address", address)
 		}
-		if number, err := strconv.Atoi(text); err != nil || number < lowest || number >= firstEphemeral() {
-			t.Errorf("Free() = %s, want a port from %d to below %d", address, lowest, firstEphemeral())
+		if number, err := strconv.Atoi(text); err != nil || number < lowest || number >= min(firstEphemeral(), nodePorts) {
+			t.Errorf("Free() = %s, want a port from %d to below %d", address, lowest, min(firstEphemeral(), nodePorts))
 		}
 		if seen[address] {
 			t.Errorf("Free() returned %s twice", address)
