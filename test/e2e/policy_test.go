@@ -43,6 +43,9 @@ func TestNetworkPolicies(t *testing.T) {
 	awaitPaths(t, "without them", paths(t, w, scraper, stranger, true))
 }
 
+// kubelet is the port of the node's.
+const kubelet = "10250"
+
 // path is one from a pod to a port.
 type path struct {
 	name    string
@@ -71,7 +74,10 @@ func paths(t *testing.T, w *world.World, scraper, stranger corev1.Pod, open bool
 		{name: "a controller to the API server", from: controller, to: server.Host, reached: true},
 		{name: "a webhook to the webhooks", from: webhook, to: portOf(t, pods(t, w, "webhook")[1], "webhooks"), reached: true},
 		{name: "a controller to the webhooks", from: controller, to: portOf(t, webhook, "webhooks"), reached: open},
-		{name: "a webhook to the controller's probes", from: webhook, to: portOf(t, controller, "probes"), reached: open},
+		// Not to the controller's probes: the enforcer has one list for both directions of a policy,
+		// and between two pods of the same one what may come in may go out.
+		{name: "a webhook to the kubelet", from: webhook, to: net.JoinHostPort(server.Hostname(), kubelet), reached: open},
+		{name: "a controller to the kubelet", from: controller, to: net.JoinHostPort(server.Hostname(), kubelet), reached: open},
 	}
 }
 
