@@ -39,9 +39,10 @@ type TeamSpace struct {
 //
 // CEL cannot multiply a quantity, and the cost of a string made from a number is
 // without bound for it, so that the rule puts the least cpu together from tens and
-// ones of a milli-core.
+// ones of a milli-core. An exponent of three digits is refused before it is computed: a
+// number of 10^999999999 would keep the API server busy for as long as that takes.
 //
-// +kubebuilder:validation:XValidation:rule="self.pods < 1 || self.pods > 50 || !isQuantity(self.cpu) || quantity(self.cpu).compareTo(quantity(['0','10m','20m','30m','40m','50m'][self.pods / 10]).add(quantity(['0','1m','2m','3m','4m','5m','6m','7m','8m','9m'][self.pods % 10]))) >= 0",fieldPath=".cpu",reason=FieldValueInvalid,message="must be at least 1m (a thousandth of a core) for each pod of spec.pods"
+// +kubebuilder:validation:XValidation:rule="self.pods < 1 || self.pods > 50 || self.cpu.matches('[eE][+-]?[0-9]{3}') || !isQuantity(self.cpu) || quantity(self.cpu).compareTo(quantity(['0','10m','20m','30m','40m','50m'][self.pods / 10]).add(quantity(['0','1m','2m','3m','4m','5m','6m','7m','8m','9m'][self.pods % 10]))) >= 0",fieldPath=".cpu",reason=FieldValueInvalid,message="must be at least 1m (a thousandth of a core) for each pod of spec.pods"
 type TeamSpaceSpec struct {
 	// How many pods may run in the namespace at the same time, 1 to 50.
 	// +required
@@ -57,7 +58,7 @@ type TeamSpaceSpec struct {
 	// +kubebuilder:default="1"
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=64
-	// +kubebuilder:validation:XValidation:rule="isQuantity(self)",message="must be a Kubernetes quantity such as \"1\", \"500m\" or \"0.5\""
+	// +kubebuilder:validation:XValidation:rule="!self.matches('[eE][+-]?[0-9]{3}') && isQuantity(self)",message="must be a Kubernetes quantity such as \"1\", \"500m\" or \"0.5\""
 	CPU string `json:"cpu,omitempty"`
 }
 

@@ -56,11 +56,12 @@ func New(live client.Client, store archive.Store, log logr.Logger, options Optio
 }
 
 // Run drains until all is done or the context ends. It returns a RefusedError, with
-// nothing changed, where the policy forbids to go on.
+// nothing changed, where the policy forbids to go on, and an ElsewhereError where the
+// options name another release than there is.
 func (d *Drain) Run(ctx context.Context) error {
 	// The controller first, which would put back what is taken away; then whoever judges,
 	// so that neither webhook nor policy stands in the way of what follows.
-	for _, step := range []step{d.ask, d.stopController, d.removeAdmission, d.release} {
+	for _, step := range []step{d.checkNames, d.ask, d.stopController, d.removeAdmission, d.release} {
 		if err := d.until(ctx, step); err != nil {
 			return err
 		}
@@ -79,8 +80,8 @@ func (d *Drain) until(ctx context.Context, take step) error {
 	var last error
 	err := wait.PollUntilContextCancel(ctx, lookAgain, true, func(ctx context.Context) (bool, error) {
 		changed, err := take(ctx)
-		if refused, ok := errors.AsType[*RefusedError](err); ok {
-			return false, refused
+		if isRefusal(err) {
+			return false, err
 		}
 		if err != nil && ctx.Err() == nil {
 			if last == nil || last.Error() != err.Error() {
@@ -88,12 +89,22 @@ func (d *Drain) until(ctx context.Context, take step) error {
 			}
 			last = err
 		}
+		if err == nil && changed > 0 {
+			last = errPutBack // unless the next look finds nothing to do
+		}
 		return err == nil && changed == 0, nil
 	})
 	if wait.Interrupted(err) {
 		return fmt.Errorf("not all is done, and it can be run again: %w", errors.Join(last, err))
 	}
 	return err
+}
+
+// isRefusal reports whether there is nothing to be tried again.
+func isRefusal(err error) bool {
+	_, refused := errors.AsType[*RefusedError](err)
+	_, elsewhere := errors.AsType[*ElsewhereError](err)
+	return refused || elsewhere
 }
 
 // ask refuses if the policy says so.

@@ -26,6 +26,8 @@ func TestTeamSpace_RefusedWithWhatIsAllowed(t *testing.T) {
 		"pods is missing":                  {name: "refused", spec: `{}`, want: []string{"spec.pods", "Required value"}},
 		"the spec is missing":              {name: "refused", spec: `null`, want: []string{"spec", "Required value"}},
 		"cpu abc is no quantity":           {name: "refused", spec: `{"pods": 2, "cpu": "abc"}`, want: []string{"spec.cpu", `a Kubernetes quantity such as "1", "500m" or "0.5"`}},
+		"cpu has a monstrous exponent":     {name: "refused", spec: `{"pods": 2, "cpu": "1e999999999"}`, want: []string{"spec.cpu", `a Kubernetes quantity such as "1", "500m" or "0.5"`}},
+		"cpu is monstrously small":         {name: "refused", spec: `{"pods": 2, "cpu": "1E-999999999"}`, want: []string{"spec.cpu", `a Kubernetes quantity such as "1", "500m" or "0.5"`}},
 		"cpu is empty":                     {name: "refused", spec: `{"pods": 2, "cpu": ""}`, want: []string{"spec.cpu", `a Kubernetes quantity such as "1", "500m" or "0.5"`}},
 		"cpu as a number":                  {name: "refused", spec: `{"pods": 2, "cpu": 1}`, want: []string{"spec.cpu", "must be of type string"}},
 		"cpu -1 is negative":               {name: "refused", spec: `{"pods": 2, "cpu": "-1"}`, want: []string{"spec.cpu", "at least 1m", "for each pod"}},

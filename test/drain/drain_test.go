@@ -46,6 +46,26 @@ func TestFail(t *testing.T) {
 	wantNothingOfOurs(t, w)
 }
 
+// TestElsewhere: told the name of another release than there is, it refuses before it changes
+// anything, and says how it would have been told right.
+func TestElsewhere(t *testing.T) {
+	w := lab.World(t)
+	install(t, w)
+	before := w.MustKubectl(t, "get", "-o", "name", "validatingadmissionpolicies,validatingwebhookconfigurations,mutatingwebhookconfigurations")
+	for _, wrong := range []string{"--release-namespace=teamspace-systm", "--webhook-service=teamspce-webhook"} {
+		d := run(t, drainCommand(t.Context(), t, w.Kubeconfig(), "--policy=Orphan", wrong))
+		want := "--release-namespace=teamspace-system --webhook-service=teamspace-webhook --deployment=teamspace-controller"
+		if d.code != 1 || !strings.Contains(d.out, want) || !strings.Contains(d.out, "nothing was changed") {
+			t.Errorf("drain %s: exit code %d\n%s", wrong, d.code, d.out)
+		}
+	}
+	if after := w.MustKubectl(t, "get", "-o", "name", "validatingadmissionpolicies,validatingwebhookconfigurations,mutatingwebhookconfigurations"); after != before {
+		t.Errorf("it refused, and changed what is there to\n%s", after)
+	}
+	mustDrain(t, w, "Orphan")
+	cleanUp(t, w)
+}
+
 // TestOrphan begins while the controller still runs, which would put everything back: it
 // has to wait for its end. What somebody deleted before goes, what somebody else holds
 // stays held by him.
@@ -326,6 +346,7 @@ func TestPermissions(t *testing.T) {
 		"update leases/teamspace-controller -n teamspace-system":                                        "no",
 		"delete configmaps -n teamspace-archive":                                                        "no",
 		"get configmaps -n teamspace-system":                                                            "no",
+		"list mutatingwebhookconfigurations":                                                            "yes",
 		"get resourcequotas/team-quota -n team-x":                                                       "yes",
 		"get resourcequotas/other -n team-x":                                                            "no",
 		"get secrets -n teamspace-system":                                                               "no",
