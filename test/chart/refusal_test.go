@@ -38,7 +38,6 @@ func TestRefusals(t *testing.T) {
 		"an uninstallation that keeps":              {"uninstall.policy=Retain", []string{"/uninstall/policy", "'Fail', 'Orphan', 'Delete'"}},
 		"owners without their resources":            {"guard.owners[0].apiGroups={apps}", []string{"/guard/owners/0", "resources"}},
 		"verbs, which are not to be chosen":         {"guard.owners[0].apiGroups={apps},guard.owners[0].resources={*},guard.owners[0].verbs={list}", []string{"/guard/owners/0", "'verbs' not allowed"}},
-		"an archive that a team could be given":     {"archive.namespace=team-archive", []string{"archive.namespace", "does not begin with team-"}},
 		"an authority that ends too early":          {"certs.authorityLifetime=2160h", []string{"certs.authorityLifetime", "three times", "certs.leafLifetime=2160h"}},
 		"a label that the chart sets":               {`commonLabels.app\.kubernetes\.io/name=x`, []string{"commonLabels", "app.kubernetes.io/name", "set by the chart itself"}},
 		"alerts on no metrics":                      {"metrics.enabled=false,metrics.prometheusRule.enabled=true", []string{"metrics.prometheusRule.enabled", "metrics.enabled=false"}},
