@@ -1,17 +1,13 @@
 package e2e
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"net"
 	"net/url"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"strconv"
-	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -120,7 +116,7 @@ func reaches(t *testing.T, from corev1.Pod, address string) bool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := exec.CommandContext(t.Context(), "nsenter", "--net=/proc/"+strconv.Itoa(processOf(t, from))+"/ns/net",
+	out, err := exec.CommandContext(t.Context(), "nsenter", "--net=/proc/"+strconv.Itoa(process(t, from))+"/ns/net",
 		"timeout", "3", "bash", "-c", `(exec 3<>"/dev/tcp/$0/$1") 2>/dev/null || exit 4`, host, port).CombinedOutput()
 	if err == nil {
 		return true
@@ -129,29 +125,6 @@ func reaches(t *testing.T, from corev1.Pod, address string) bool {
 		t.Fatalf("dialing %s from pod %s: %v\n%s", address, from.Name, err, out)
 	}
 	return false
-}
-
-// processOf is a process of the pod, as the machine sees it.
-func processOf(t *testing.T, pod corev1.Pod) int {
-	t.Helper()
-	_, id, _ := strings.Cut(pod.Status.ContainerStatuses[0].ContainerID, "://")
-	files, err := filepath.Glob("/proc/[0-9]*/cgroup")
-	if err != nil || id == "" {
-		t.Fatalf("looking for the container %q of pod %s: %v", id, pod.Name, err)
-	}
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil || !bytes.Contains(text, []byte(id)) {
-			continue // it has ended, or is another
-		}
-		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(file)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return pid
-	}
-	t.Fatalf("no process is in the container %s of pod %s", id, pod.Name)
-	return 0
 }
 
 // idlePod runs a pod that does nothing, in a namespace of its own that goes with the test.
