@@ -78,6 +78,7 @@ type step func(context.Context) (changed int, err error)
 // may go through in a moment.
 func (d *Drain) until(ctx context.Context, take step) error {
 	var last error
+	changedBefore := false
 	err := wait.PollUntilContextCancel(ctx, lookAgain, true, func(ctx context.Context) (bool, error) {
 		changed, err := take(ctx)
 		if isRefusal(err) {
@@ -89,9 +90,10 @@ func (d *Drain) until(ctx context.Context, take step) error {
 			}
 			last = err
 		}
-		if err == nil && changed > 0 {
-			last = errPutBack // unless the next look finds nothing to do
+		if changedBefore && err == nil && changed > 0 {
+			last = errPutBack
 		}
+		changedBefore = err == nil && changed > 0
 		return err == nil && changed == 0, nil
 	})
 	if wait.Interrupted(err) {

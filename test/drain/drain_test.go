@@ -131,13 +131,7 @@ func TestOrphan_ThenTheTypeGoes(t *testing.T) {
 	for _, tm := range teams {
 		wantNamespaceReleased(t, w, tm)
 	}
-	install(t, w)
-	for _, tm := range teams {
-		w.Create(t, world.TeamSpace(tm.name, 2, "1"))
-	}
-	stopAgain := runController(t, w)
-	wantAdopted(t, w, teams)
-	stop(t, stopAgain)
+	comeBack(t, w, teams)
 	cleanUp(t, w)
 }
 
@@ -263,13 +257,7 @@ func TestTypeDeletedFirst(t *testing.T) {
 	for _, tm := range teams {
 		wantNamespaceReleased(t, w, tm)
 	}
-	install(t, w)
-	for _, tm := range teams {
-		w.Create(t, world.TeamSpace(tm.name, 2, "1"))
-	}
-	stopAgain := runController(t, w)
-	wantAdopted(t, w, teams)
-	stop(t, stopAgain)
+	comeBack(t, w, teams)
 	mustDrain(t, w, "Orphan")
 	cleanUp(t, w)
 }
@@ -324,6 +312,19 @@ func TestOrphan_WebhooksAnswer(t *testing.T) {
 	mustDrain(t, w, "Orphan")
 	wantNothingOfOurs(t, w)
 	wantReleased(t, w, teams)
+}
+
+// comeBack installs again and makes the TeamSpaces again, which went with their type: they adopt
+// the namespaces that they had.
+func comeBack(t *testing.T, w *world.World, teams []team) {
+	t.Helper()
+	install(t, w)
+	for _, tm := range teams {
+		w.Create(t, world.TeamSpace(tm.name, 2, "1"))
+	}
+	controller := runController(t, w)
+	wantAdopted(t, w, teams)
+	stop(t, controller)
 }
 
 // TestPermissions: the account of the hook may do what it needs, and no more.
